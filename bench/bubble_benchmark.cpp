@@ -15,6 +15,7 @@
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
 #include "engine/compile/settings.h"
+#include "engine/machine/host_machine.h"
 #include "engine/plan/schedules/schedule.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/worker.h"
@@ -142,14 +143,14 @@ void run() {
   };
   const RunConfig narrow = linear_layers(8, 32, 16), wide = linear_layers(8, 1024, 2048);
   for (const PipelineSchedule& schedule : all_schedules()) {
-    const Plan plan = compile(staged(narrow, schedule.name, 4, 8), DeviceProfile{});
+    const Plan plan = compile({staged(narrow, schedule.name, 4, 8), reference_host()});
     std::vector<StageClock> clocks = make_clocks(plan, std::chrono::milliseconds(40));
     train(plan, clocks);
     line(plan, plan.pipeline.equal_bubble, clocks);
   }
   std::vector<Plan> plans;
   for (const PipelineSchedule& schedule : all_schedules())
-    plans.push_back(compile(staged(wide, schedule.name, 2, 4), host_profile()));
+    plans.push_back(compile({staged(wide, schedule.name, 2, 4), host_machine()}));
   std::vector<std::vector<StageClock>> clocks;
   for (const Plan& plan : plans) clocks.push_back(make_clocks(plan, {}));
   for (int turn = 0; turn < 5; ++turn) {

@@ -14,6 +14,7 @@
 #include "engine/comm/mapping.h"
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
+#include "engine/machine/host_machine.h"
 #include "engine/worker/stored_states.h"
 #include "engine/worker/thread_training.h"
 
@@ -75,7 +76,7 @@ int main(int argc, char** argv) {
   const std::string folder = std::string(argv[1]) + "/checkpoint_benchmark";
   const std::string preset = argc > 2 ? argv[2] : "presets/parallax_decoder.json";
   const int64_t steps = argc > 3 ? std::atoll(argv[3]) : 6;
-  const Plan plan = compile(load_run_config(preset), host_profile());
+  const Plan plan = compile({load_run_config(preset), host_machine()});
   const CheckpointIndex layout = lay_out_checkpoint(stored_states(plan), plan.mesh);
   std::vector<double> without, with, disk;
   for (int round = 0; round < rounds; ++round) {

@@ -14,6 +14,7 @@
 #include "engine/compile/compile.h"
 #include "engine/compile/settings.h"
 #include "engine/config/parse.h"
+#include "engine/machine/host_machine.h"
 #include "engine/worker/thread_training.h"
 
 namespace {
@@ -36,7 +37,7 @@ Sums sums(const std::vector<float>& values) {
 }
 
 nlohmann::json fingerprints(const RunConfig& config, int64_t steps) {
-  const Plan plan = compile(config, DeviceProfile{});
+  const Plan plan = compile({config, reference_host()});
   nlohmann::json initial, final;
   for (const auto& [name, values] : train_in_threads(plan, 0).parameters) {
     const Sums s = sums(values);

@@ -13,6 +13,7 @@
 
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
+#include "engine/machine/host_machine.h"
 #include "engine/mesh/mesh.h"
 
 namespace {
@@ -47,7 +48,7 @@ void measure_edits(const std::string& path, const RunConfig& config, int edit_co
   for (int i = 0; i < edit_count; ++i) {
     const RunConfig& next = i % 2 ? config : edits[static_cast<size_t>(i / 2) % edits.size()];
     const auto start = std::chrono::steady_clock::now();
-    compile(next, DeviceProfile{});
+    compile({next, reference_host()});
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     milliseconds.push_back(took.count());
   }
@@ -66,10 +67,10 @@ RunConfig with_layers(const RunConfig& config, int64_t count) {
 
 // The fastest of some plans, so that other programs on the machine count least.
 Plan fastest_plan(const RunConfig& config) {
-  Plan best = compile(config, DeviceProfile{});
+  Plan best = compile({config, reference_host()});
   double spent = best.planning_milliseconds;
   for (int i = 0; i < 20 && spent < 3000; ++i) {
-    Plan next = compile(config, DeviceProfile{});
+    Plan next = compile({config, reference_host()});
     spent += next.planning_milliseconds;
     if (next.planning_milliseconds < best.planning_milliseconds) best = std::move(next);
   }

@@ -8,6 +8,7 @@
 
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
+#include "engine/machine/host_machine.h"
 #include "engine/session/telemetry.h"
 #include "engine/worker/outside_memory.h"
 #include "engine/worker/step_meter.h"
@@ -71,7 +72,7 @@ Cost measure(const Plan& plan) {
 }
 
 void report(const std::string& file) {
-  const Plan plan = compile(load_run_config(file), {});
+  const Plan plan = compile({load_run_config(file), reference_host()});
   const Cost cost = measure(plan);
   const ThreadTraining training = train_in_threads(plan, 6);
   double step_ms = 1e300;

@@ -154,7 +154,7 @@ void add_import(CLI::App& command, CommandLine& line) {
   arguments->run_file.add_to(*import_command);
   import_command->callback([&line, arguments] {
     line.action = [arguments] {
-      const Plan plan = compile(arguments->run_file.load(), host_profile());
+      const Plan plan = compile(plan_request(arguments->run_file.load()));
       import_parameters(plan, arguments->parameters, arguments->path, arguments->cast,
                         [](const std::string& text) { say(text); });
       if (!is_quiet())

@@ -9,6 +9,7 @@
 #include "engine/cli/cancel_on_signal.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/host_arguments.h"
+#include "engine/cli/machine_argument.h"
 #include "engine/cli/progress_line.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/text_table.h"
@@ -23,14 +24,15 @@ namespace {
 struct ExportArguments {
   RunFileArguments run_file;
   HostArguments hosts;
-  std::string kind, out, page, trace, size, profile_file, check;
+  std::string kind, out, page, trace, size, check;
+  MachineArgument machine;
   bool force = false;
 
   ExportSource source(bool with_plan, std::stop_token stop) const {
     if (std::error_code fault; std::filesystem::is_directory(run_file.file, fault)) {
-      if (!run_file.assignments.empty() || !run_file.specs.empty() || !profile_file.empty()) {
+      if (!run_file.assignments.empty() || !run_file.specs.empty() || machine.is_given()) {
         throw Failure(Error{"bad_argument",
-                            "a recorded run is as it was; --set, --specs and --profile are for run files",
+                            "a recorded run is as it was; --set, --specs and --machine are for run files",
                             at_argument("export"), "export run_file.json of the folder with them"});
       }
       return recorded_source(run_file.file, stop);
@@ -40,12 +42,11 @@ struct ExportArguments {
                           at_argument("--trace " + trace),
                           "'shardrun train FILE --record DIR' records a run; export DIR then"});
     }
-    const RunConfig config = run_file.load();
+    const RunConfig config = hosts.with_hosts(machine.with_machine(run_file.load()));
     std::vector<std::string> inputs = run_file.inputs(config);
     if (!with_plan) return {nullptr, {}, std::move(inputs), config};
-    const DeviceProfile profile = profile_file.empty() ? host_profile() : load_profile(profile_file);
-    auto plan = std::make_shared<Plan>(compile(config, hosts.with_hosts(profile, config), stop));
-    inputs.push_back(profile_file.empty() ? profile_path().string() : profile_file);
+    auto plan = std::make_shared<Plan>(compile(plan_request(config), stop));
+    inputs.push_back(machine.file());
     return {std::move(plan), {}, std::move(inputs), {}};
   }
   ExportChoice choice() const { return {page, trace_choice(trace), picture_size(size)}; }
@@ -126,7 +127,7 @@ void add_export(CLI::App& app, CommandLine& line) {
       ->type_name("WIDTHxHEIGHT")
       ->check([](const std::string& text) { return picture_size(text) ? std::string() : picture_size_rule(); });
   command->add_flag("--force", arguments->force, "write over what exists; of a folder the files that the export has");
-  command->add_option("--profile", arguments->profile_file, "plan with this device profile, instead of this machine's");
+  arguments->machine.add_to(*command);
   arguments->hosts.add_list_to(*command);
   command
       ->add_option("--check", arguments->check,

@@ -61,21 +61,22 @@ std::vector<HostRanks> HostArguments::hosts(int ranks) const {
   return lay_over_hosts(all, ranks, place);
 }
 
-std::optional<RunHostsOptions> HostArguments::options(int ranks, const std::string& program) const {
+RunConfig HostArguments::with_hosts(RunConfig config) const {
+  const int64_t devices = device_count(config.mesh_axes);
+  const auto ranks = static_cast<int>(std::min<int64_t>(devices, std::numeric_limits<int>::max()));
+  if (const std::vector<HostRanks> named = hosts(ranks); !named.empty()) config.hosts = host_list_text(named);
+  return config;
+}
+
+std::optional<RunHostsOptions> HostArguments::options(const RunConfig& config, const std::string& program) const {
+  if (config.hosts.empty()) return std::nullopt;
   RunHostsOptions options;
-  options.hosts = hosts(ranks);
-  if (options.hosts.empty()) return std::nullopt;
+  const auto ranks = static_cast<int>(device_count(config.mesh_axes));
+  options.hosts = lay_over_hosts(parse_host_list(config.hosts, "hosts"), ranks, "hosts");
   options.launcher = words(launcher);
   options.interface = interface;
   options.program = program;
   return options;
-}
-
-DeviceProfile HostArguments::with_hosts(DeviceProfile profile, const RunConfig& config) const {
-  const int64_t devices = device_count(config.mesh_axes);
-  const auto ranks = static_cast<int>(std::min<int64_t>(devices, std::numeric_limits<int>::max()));
-  profile.ranks_per_host = ranks_per_host(hosts(ranks));
-  return profile;
 }
 
 }  // namespace shardscope

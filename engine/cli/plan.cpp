@@ -6,6 +6,7 @@
 #include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/host_arguments.h"
+#include "engine/cli/machine_argument.h"
 #include "engine/cli/plan_report.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/compile/compile.h"
@@ -14,7 +15,8 @@ namespace shardscope {
 
 namespace {
 
-std::string compared(const RunFileArguments& arguments, const HostArguments& hosts, const std::string& text) {
+std::string compared(const RunFileArguments& arguments, const HostArguments& hosts, const MachineArgument& machine,
+                     const std::string& text) {
   const size_t equals = text.find('=');
   const std::string setting = text.substr(0, equals);
   if (equals == std::string::npos) {
@@ -27,9 +29,9 @@ std::string compared(const RunFileArguments& arguments, const HostArguments& hos
     const size_t end = std::min(text.find(',', begin + 1), text.size());
     const std::string value = text.substr(begin + 1, end - begin - 1);
     changed.assign(setting, value, fmt::format("--compare {}={}", setting, value));
-    const RunConfig config = changed.load();
+    const RunConfig config = hosts.with_hosts(machine.with_machine(changed.load()));
     changed.assignments.pop_back();
-    plans.push_back({value, compile(config, hosts.with_hosts(host_profile(), config))});
+    plans.push_back({value, compile(plan_request(config))});
     begin = end;
   }
   return plan_comparison(setting, plans);
@@ -42,24 +44,26 @@ void add_plan(CLI::App& app, CommandLine& line) {
       app.add_subcommand("plan", "Memory per device, collectives and predicted time of a training step");
   auto arguments = std::make_shared<RunFileArguments>();
   auto hosts = std::make_shared<HostArguments>();
+  auto machine = std::make_shared<MachineArgument>();
   auto as_json = std::make_shared<bool>(false), steps = std::make_shared<bool>(false);
   arguments->add_to(*command);
   auto compare = std::make_shared<std::string>();
   hosts->add_list_to(*command);
+  machine->add_to(*command);
   CLI::Option* json = command->add_flag("--json", *as_json, "for scripts");
   command->add_flag("--steps", *steps, "forward and backward, step by step")->excludes(json);
   command
       ->add_option("--compare", *compare,
                    "PATH=A,B,...: a line for each of these values, such as schedule.rematerialise=none,full")
       ->excludes(json);
-  command->callback([&line, arguments, hosts, as_json, steps, compare] {
-    line.action = [arguments, hosts, as_json, steps, compare] {
+  command->callback([&line, arguments, hosts, machine, as_json, steps, compare] {
+    line.action = [arguments, hosts, machine, as_json, steps, compare] {
       if (!compare->empty()) {
-        print_lines(compared(*arguments, *hosts, *compare));
+        print_lines(compared(*arguments, *hosts, *machine, *compare));
         return exit_ok;
       }
-      const RunConfig config = arguments->load();
-      const Plan plan = compile(config, hosts->with_hosts(host_profile(), config));
+      const RunConfig config = hosts->with_hosts(machine->with_machine(arguments->load()));
+      const Plan plan = compile(plan_request(config));
       print_lines(*as_json ? plan_json(plan) : *steps ? plan_steps_text(plan) : plan_text(plan));
       return exit_ok;
     };

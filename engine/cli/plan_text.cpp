@@ -53,7 +53,7 @@ std::string first_cause(const Plan& plan, const Instruction& instruction) {
 }
 
 std::string collective_table(const Plan& plan) {
-  const bool has_hosts = plan.profile.ranks_per_host.size() > 1;
+  const bool has_hosts = plan.ranks_per_host.size() > 1;
   TextTable table({{"Collective"},
                    {"Axes"},
                    {has_hosts ? "Group/hosts" : "Group", Align::right},

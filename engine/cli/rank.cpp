@@ -4,6 +4,7 @@
 #include "engine/cli/checkpoint_arguments.h"
 #include "engine/cli/command_line.h"
 #include "engine/config/parse.h"
+#include "engine/machine/machine_file.h"
 #include "engine/session/rank_group.h"
 #include "engine/worker/mpi_worker.h"
 
@@ -26,7 +27,7 @@ void add_rank(CLI::App& app, CommandLine& line) {
     line.action = [&line, session, parameters, keep_going, bind_cpus, checkpoints] {
       RankOptions options;
       options.config = [session] { return load_run_config(*session + "/config.json"); };
-      options.profile = [session] { return load_profile(*session + "/profile.json"); };
+      options.machine = [session] { return load_machine(*session + "/machine.json"); };
       options.data_at_start = [session] { return read_data_identity(*session + "/data.json"); };
       options.session_directory = *session;
       options.parameter_file = *parameters;

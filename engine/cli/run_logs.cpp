@@ -9,7 +9,7 @@ RunLogs::RunLogs(const LogFolders& folders, Existing existing, const std::vector
                  const Plan& plan) {
   if (!folders.tensorboard.empty()) tensorboard_ = std::make_unique<TensorboardLog>(folders.tensorboard);
   if (folders.record.empty()) return;
-  recorder_ = std::make_unique<RunRecorder>(folders.record, existing, inputs, hello_of(plan), plan.profile);
+  recorder_ = std::make_unique<RunRecorder>(folders.record, existing, inputs, hello_of(plan), plan.machine);
 }
 
 void RunLogs::begin() {

@@ -16,6 +16,7 @@
 #include "engine/cli/checkpoint_arguments.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/host_arguments.h"
+#include "engine/cli/machine_argument.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/run_output.h"
 #include "engine/cli/signals_to_run.h"
@@ -41,14 +42,14 @@ struct TrainArguments {
   CheckpointArguments checkpoints;
   std::string socket;
   bool keep_going = false, bind_cpus = false;
-  std::string profile_file;
+  MachineArgument machine;
   std::vector<std::string> deadlines;
   int max_restarts = 0;
 
-  DeviceProfile profile() const { return profile_file.empty() ? host_profile() : load_profile(profile_file); }
+  RunConfig config() const { return hosts.with_hosts(machine.with_machine(run_file.load())); }
   TrainOutputs open_outputs(const Plan& plan) const {
     std::vector<std::string> inputs = run_file.inputs(plan.config);
-    inputs.push_back(profile_file.empty() ? profile_path().string() : profile_file);
+    inputs.push_back(machine.file());
     return {plan, outputs, std::move(inputs)};
   }
   bool prints_lines() const { return !is_quiet() && !outputs.take_standard_output(); }
@@ -68,7 +69,7 @@ RunOptions run_options(const Plan& plan, const TrainArguments& arguments, const 
   RunOptions options;
   options.data_json = write_data_identity(data);
   options.config_json = write_run_config(plan.config);
-  options.profile = plan.profile;
+  options.machine = plan.machine;
   options.plan_hash = plan.hash;
   options.ranks = plan.mesh.device_count();
   options.steps = plan.config.steps;
@@ -80,7 +81,7 @@ RunOptions run_options(const Plan& plan, const TrainArguments& arguments, const 
   options.metrics = metric_names(plan.metrics);
   options.plan_steps = plan_step_names(plan);
   std::string program = std::filesystem::read_symlink("/proc/self/exe");
-  options.hosts = arguments.hosts.options(options.ranks, program);
+  options.hosts = arguments.hosts.options(plan.config, program);
   if (options.hosts) {
     options.hosts->rank_bytes = options.rank_bytes;
     options.hosts->needed_bytes = arguments.outputs.force ? 0 : plan.totals.memory_total;
@@ -161,7 +162,7 @@ int train_by_ranks(const Plan& plan, const TrainArguments& arguments, const Data
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   // Else each host tells.
-  if (plan.profile.ranks_per_host.empty()) require_host_memory(plan, arguments.outputs.force);
+  if (plan.config.hosts.empty()) require_host_memory(plan, arguments.outputs.force);
   const DataIdentity data = identify_data(plan.config.data);
   const std::optional<std::string> nothing_to_do = arguments.checkpoints.check(plan, data);
   if (nothing_to_do && arguments.outputs.trained.gathered().empty()) {
@@ -207,12 +208,12 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   int64_t steps_done = 0;
   std::stop_source unwritable;
   RankOptions options;
-  options.config = [&arguments] { return arguments.run_file.load(); };
-  options.profile = [&arguments] { return arguments.profile(); };
+  options.config = [&arguments] { return arguments.machine.with_machine(arguments.run_file.load()); };
+  options.machine = [&arguments] { return plan_request(arguments.config()).machine; };
   options.check_plan = [&arguments](const Plan& plan) {
     const int ranks = ranks_on_this_host().value_or(plan.mesh.device_count());
-    const bool says_profile = !arguments.profile_file.empty();
-    require_host_memory(plan, ranks, says_profile ? plan.profile.memory_bytes : usable_memory_bytes(),
+    const bool is_given = !plan.config.machine.empty();
+    require_host_memory(plan, ranks, is_given ? plan.machine.device.memory_bytes : usable_memory_bytes(),
                         arguments.outputs.force);
   };
   options.on_plan = [&](const Plan& plan) {
@@ -263,8 +264,7 @@ int train_command(const CommandLine& line, const TrainArguments& arguments) {
     }
     return be_a_rank(line, arguments);
   }
-  const RunConfig config = arguments.run_file.load();
-  return start_ranks(compile(config, arguments.hosts.with_hosts(arguments.profile(), config)), arguments);
+  return start_ranks(compile(plan_request(arguments.config())), arguments);
 }
 
 }  // namespace
@@ -304,7 +304,7 @@ void add_train(CLI::App& app, CommandLine& line) {
                    "how long a phase of the run may take: " + fmt::format("{}", fmt::join(deadline_names(), ", ")))
       ->type_name("NAME=SECONDS")
       ->allow_extra_args(false);
-  command->add_option("--profile", arguments->profile_file, "plan with this device profile, instead of this machine's");
+  arguments->machine.add_to(*command);
   command->add_option("--max-restarts", arguments->max_restarts, "start the ranks again after one was lost, so often")
       ->check(CLI::NonNegativeNumber);
   arguments->hosts.add_to(*command);

@@ -33,7 +33,7 @@ std::vector<std::string> TrainedPaths::files() const {
 }
 
 TrainedOutput::TrainedOutput(const Plan& plan, TrainedPaths paths, Existing existing, std::vector<std::string> inputs)
-    : config_(plan.config), profile_(plan.profile), paths_(std::move(paths)) {
+    : config_(plan.config), machine_(plan.machine), paths_(std::move(paths)) {
   if (paths_.parameters == standard_stream) {
     throw Failure(Error{"unwritable_file", "the ranks write their parts of the parameters here, in any order",
                         in_file(paths_.parameters), "the name of a new file"});
@@ -55,7 +55,7 @@ TrainedOutput::TrainedOutput(const Plan& plan, TrainedPaths paths, Existing exis
 void TrainedOutput::finish() {
   if (!parameters_ || !is_whole_array_file(parameters_->part())) return;
   if (predictions_) {
-    predictions_->write(json_lines(predict(config_, profile_, parameters_->part())));
+    predictions_->write(json_lines(predict(config_, machine_, parameters_->part())));
     predictions_->keep();
   }
   if (!paths_.parameters.empty()) parameters_->keep();

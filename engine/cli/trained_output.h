@@ -34,7 +34,7 @@ class TrainedOutput {
 
  private:
   RunConfig config_;
-  DeviceProfile profile_;
+  Machine machine_;
   TrainedPaths paths_;
   std::unique_ptr<WholeFile> parameters_;
   std::unique_ptr<ExportTarget> predictions_;

@@ -13,6 +13,7 @@
 #include "engine/compile/training_graph.h"
 #include "engine/data/data_kind.h"
 #include "engine/graph/casts.h"
+#include "engine/machine/host_machine.h"
 #include "engine/optim/optimizer.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/memory_plan.h"
@@ -37,10 +38,10 @@ std::vector<Metric> metrics(const RunConfig& config, const Graph& graph, const L
   return list;
 }
 
-// Bytes that a device may hold: what the run file says, else the rank's share of the host's memory.
-int64_t memory_limit(const RunConfig& config, const DeviceProfile& profile, int ranks) {
+// Bytes that a device may hold: what the run file says, else what the machine has for a rank.
+int64_t memory_limit(const RunConfig& config, const MachinePrices& machine) {
   if (config.sharding.memory_limit_mib) return *config.sharding.memory_limit_mib << 20;
-  return profile.memory_bytes / profile.ranks_on_host(ranks);
+  return machine.memory_bytes();
 }
 
 // Of a legal config's model and optimizer.
@@ -116,12 +117,12 @@ struct WrittenTraining {
 };
 
 // Backward recomputes no cast whose recomputation would need communication.
-WrittenTraining write_training(const RunConfig& config, const Mesh& whole, const Mesh& mesh, const Graph& forward,
-                               Passes& pass, std::stop_token stop) {
+WrittenTraining write_training(const RunConfig& config, const Machine& machine, const Mesh& whole, const Mesh& mesh,
+                               const Graph& forward, Passes& pass, std::stop_token stop) {
   std::set<std::string> kept;
   while (true) {
     WrittenTraining made;
-    made.training = pass("differentiate", [&] { return build_training(config, forward, kept); });
+    made.training = pass("differentiate", [&] { return build_training(config, forward, machine, kept); });
     const TrainingGraph& training = made.training;
     made.resolved = pass("resolve", [&] {
       const SpecTargets arrays = spec_targets(training.graph);
@@ -149,36 +150,38 @@ std::vector<Error> all_errors(const RunConfig& config, ForwardGraph forward) {
 
 }  // namespace
 
-Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_token stop) {
+Plan compile(const PlanRequest& request, std::stop_token stop) {
   const auto start = std::chrono::steady_clock::now();
   Passes pass(stop);
   Plan plan;
-  plan.config = config;
-  plan.profile = profile;
+  const RunConfig& config = plan.config = request.config;
+  plan.machine = request.machine;
 
   ForwardGraph forward = pass("build", [&] { return build_forward(config); });
   if (!forward.errors.empty()) throw Failure(all_errors(config, std::move(forward)));
   plan.mesh = *forward.mesh;
   // Arrays are split over the devices of a stage.
   const Mesh mesh = mesh_of_a_stage(config.pipeline, plan.mesh);
-  WrittenTraining written = write_training(config, plan.mesh, mesh, *forward.graph, pass, stop);
-  plan.graph = std::make_shared<const Graph>(std::move(written.training.graph));
-  const Graph& graph = *plan.graph;
   const LayoutMode mode = config.sharding.mode;
   const bool as_written = mode == LayoutMode::as_written;
-  const int ranks = plan.mesh.device_count();
-  const int threads = profile.threads_per_rank(ranks);
-  const CostRates rates = cost_rates(profile, plan.mesh, config.pipeline.axis);
+  const WorkPrices prices(plan.machine, plan.mesh, pipeline_axis(config.pipeline, plan.mesh));
+  plan.ranks_per_host = ranks_per_host(plan.machine, prices.machine().topology());
+  plan.threads_per_rank = prices.machine().threads_per_rank();
+  // As written, the machine has no say in what runs where.
+  WrittenTraining written =
+      write_training(config, as_written ? reference_host() : plan.machine, plan.mesh, mesh, *forward.graph, pass, stop);
+  plan.graph = std::make_shared<const Graph>(std::move(written.training.graph));
+  const Graph& graph = *plan.graph;
   const StagedOps staged = staged_ops(config, plan.mesh, graph, written.training.layers);
   const ResolvedPins& resolved = written.resolved;
   const Pins& pins = resolved.pins;
-  LayoutProblem problem{graph, mesh, pins.layouts, rates, std::move(written.placed.placements)};
+  LayoutProblem problem{graph, mesh, pins.layouts, prices, std::move(written.placed.placements)};
   problem.regather = given_up(config, graph);
   problem.microbatches = config.schedule.microbatches;
   problem.staged = staged;
-  problem.memory_limit_bytes = memory_limit(config, profile, ranks);
+  problem.memory_limit_bytes = memory_limit(config, prices.machine());
   LaidOut laid_out = pass("lay out", [&] {
-    LaidOut made = as_written ? lay_out_as_written(problem, threads) : lay_out_fastest(problem, threads, stop);
+    LaidOut made = as_written ? lay_out_as_written(problem) : lay_out_fastest(problem, stop);
     if (stop.stop_requested()) throw Cancelled{};
     return made;
   });
@@ -223,7 +226,7 @@ std::vector<Error> validate(const RunConfig& config) { return all_errors(config,
 std::vector<Error> config_warnings(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);
   if (!forward.errors.empty()) return {};
-  const Graph graph = build_training(config, std::move(*forward.graph)).graph;
+  const Graph graph = build_training(config, std::move(*forward.graph), reference_host()).graph;
   std::vector<Error> warnings = resolve_run_specs(config, *forward.mesh, spec_targets(graph).targets).warnings;
   for (Error& note : notes(config, graph)) warnings.push_back(std::move(note));
   return warnings;

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/compile/plan_request.h"
 #include "engine/config/run_config.h"
-#include "engine/plan/device_profile.h"
 #include "engine/plan/plan.h"
 #include "models/registry.h"
 
@@ -15,7 +15,7 @@ namespace shardscope {
 // Joins model, optimizer, sharding and planning. Pure and deterministic: the window, the command line and every rank
 // call it and get the same Plan. Throws Failure with all errors found in the config (unknown model or
 // hyperparameter, unknown parameter, illegal specs, ...); throws Cancelled when `stop` is requested.
-Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_token stop = {});
+Plan compile(const PlanRequest& request, std::stop_token stop = {});
 
 // All errors of the config that compile() would throw, without planning. Empty when it is legal.
 std::vector<Error> validate(const RunConfig& config);

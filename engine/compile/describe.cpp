@@ -109,7 +109,8 @@ std::string bf16_products(const Plan& plan) {
   };
   for (const Task& task : plan.program.tasks) {
     if (std::ranges::none_of(task.instructions, is_bf16_product)) continue;
-    return plan.profile.bf16_products.empty() ? "not measured; 'shardrun calibrate' tells" : plan.profile.bf16_products;
+    const std::string& how = plan.machine.device.bf16_products;
+    return how.empty() ? "not measured; 'shardrun calibrate' tells" : how;
   }
   return {};
 }

@@ -24,7 +24,7 @@ PlanTotals total(const Program& program, const ArenaLayout& arena, const Instruc
 // The largest of each, and the time that the plan takes.
 PlanTotals total(const std::vector<PlanTotals>& stages, double seconds);
 
-// How matrix products of bf16 operands are computed on the profile's machine; empty where the plan has none.
+// How matrix products of bf16 operands are computed on the plan's machine; empty where the plan has none.
 std::string bf16_products(const Plan& plan);
 
 // What a person should know before the plan runs.

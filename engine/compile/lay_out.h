@@ -22,13 +22,13 @@ struct LaidOut {
   int64_t arena_bytes() const;  // of the largest
 };
 
-// Mode as_written: `problem.start` decides. `threads` run on each rank.
-LaidOut lay_out_as_written(const LayoutProblem& problem, int threads);
+// Mode as_written: `problem.start` decides.
+LaidOut lay_out_as_written(const LayoutProblem& problem);
 
 // Mode fastest: the fastest program found that fits a device; where none is found, the fastest of all. The search
 // estimates memory; where the packed program is larger, it is asked for so much less. The program as written is looked
 // at too where it may be the only one that fits, and where the gain over it is in doubt: the search knows the latencies
 // of collectives that small arrays share only on average. The choice of the result is empty where `stop` was requested.
-LaidOut lay_out_fastest(LayoutProblem problem, int threads, std::stop_token stop);
+LaidOut lay_out_fastest(LayoutProblem problem, std::stop_token stop);
 
 }  // namespace shardscope

@@ -4,13 +4,14 @@
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"
 #include "engine/graph/op_definition.h"
+#include "engine/machine/machine_file.h"
 
 namespace shardscope {
 
 namespace {
 
 // That of equal plans made by planners whose steps mean something else. The code itself is compared by check_ranks().
-constexpr std::string_view planner_version = "4";
+constexpr std::string_view planner_version = "5";
 
 template <class Values>
 void add_all(Hasher& hasher, const Values& values) {
@@ -49,12 +50,24 @@ void add_instruction(Hasher& hasher, const Instruction& instruction) {
   for (const MovedArray& array : instruction.moved()) hasher.add(array.split_dim).add(array.concat_dim);
 }
 
-// The config as it is hashed: mode fastest under its former name, so that plans of today are those of then.
-std::string hashed_config(const RunConfig& config) {
+// The config as it is hashed: without machine and hosts, of which the plan has what matters; mode fastest under its
+// former name, so that plans of today are those of then.
+std::string hashed_config(RunConfig config) {
+  config.machine.clear();
+  config.hosts.clear();
   JsonNode document = to_run_document(config);
   if (config.sharding.mode == LayoutMode::fastest)
     *document.find("sharding")->find("mode") = JsonNode::of(std::string(run_file::former_name_of_fastest));
   return print_json(document);
+}
+
+// What of a machine a plan's times and layouts come from: not whose it is, nor how much it has.
+std::string hashed_machine(Machine machine) {
+  machine.name.clear();
+  machine.device.cores = 1;
+  machine.device.memory_bytes = 1;
+  machine.device.bf16_products.clear();
+  return machine_text(machine);
 }
 
 }  // namespace
@@ -62,13 +75,9 @@ std::string hashed_config(const RunConfig& config) {
 uint64_t plan_hash(const Plan& plan) { return plan_hash(plan, plan.config); }
 
 uint64_t plan_hash(const Plan& plan, const RunConfig& config) {
-  const DeviceProfile& profile = plan.profile;
   Hasher hasher;
   hasher.add(planner_version).add(hashed_config(config));
-  hasher.add(profile.matrix_flops_per_core).add(profile.matrix_flops_per_core_bf16);
-  hasher.add(profile.memory_bytes_per_core);
-  hasher.add(profile.collective_bytes_per_core).add(profile.collective_latency).add(profile.step_latency);
-  for (const AxisLink& link : profile.links) hasher.add(link.axis).add(link.bytes_per_second).add(link.latency);
+  hasher.add(hashed_machine(plan.machine));
   add_ops(hasher, *plan.graph);
   for (const ProgramValue& value : plan.program.values) {
     hasher.add(value.graph_value).add(value.stage).add(value.dtype);

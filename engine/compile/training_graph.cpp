@@ -278,11 +278,12 @@ ResolvedSpecs resolve_run_specs(const RunConfig& config, const Mesh& mesh, std::
   return resolve_specs(sharding, mesh_of_a_stage(config.pipeline, mesh), targets);
 }
 
-TrainingGraph build_training(const RunConfig& config, Graph forward, const std::set<std::string>& kept) {
+TrainingGraph build_training(const RunConfig& config, Graph forward, const Machine& machine,
+                             const std::set<std::string>& kept) {
   TrainingGraph training{std::move(forward), {}, {}, {}};
   Graph& graph = training.graph;
   const Mesh mesh(config.mesh_axes, config.mesh_devices);
-  training.layers = layers_of_stretches(config, mesh, graph);
+  training.layers = layers_of_stretches(config, mesh, graph, machine);
   const bool pipelined = training.layers.size() > 1;
   const int64_t microbatches = config.schedule.microbatches;
   const ValueId loss = trains(config) ? graph.outputs.at("loss") : no_id;

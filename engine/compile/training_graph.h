@@ -8,6 +8,7 @@
 
 #include "engine/config/run_config.h"
 #include "engine/graph/graph.h"
+#include "engine/machine/machine.h"
 #include "engine/mesh/mesh.h"
 #include "engine/ops/schedule.h"
 #include "engine/shard/spec_rules.h"
@@ -55,7 +56,8 @@ struct TrainingGraph {
   std::vector<int> layers;                 // of each stretch of a pipeline
   std::set<std::string> recomputed_casts;  // names of forward ops (see recomputed_ops.h)
 };
-// `kept`: names of forward ops that recomputed_casts() leaves out.
-TrainingGraph build_training(const RunConfig& config, Graph forward, const std::set<std::string>& kept = {});
+// Layers are cut into stretches for this machine. `kept`: names of forward ops that recomputed_casts() leaves out.
+TrainingGraph build_training(const RunConfig& config, Graph forward, const Machine& machine,
+                             const std::set<std::string>& kept = {});
 
 }  // namespace shardscope

@@ -243,4 +243,10 @@ std::vector<int> ranks_per_host(const std::vector<HostRanks>& hosts) {
   return ranks;
 }
 
+std::string host_list_text(const std::vector<HostRanks>& hosts) {
+  std::string text;
+  for (const HostRanks& host : hosts) text += fmt::format("{}{}:{}", text.empty() ? "" : ",", host.name, host.ranks);
+  return text;
+}
+
 }  // namespace shardscope

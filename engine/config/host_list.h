@@ -38,5 +38,7 @@ struct HostRanks {
 std::vector<HostRanks> lay_over_hosts(const std::vector<HostSlots>& hosts, int ranks,
                                       const Place& place = at_argument("--hosts"));
 std::vector<int> ranks_per_host(const std::vector<HostRanks>& hosts);
+// "h0:4,h1:4", which parse_host_list() reads.
+std::string host_list_text(const std::vector<HostRanks>& hosts);
 
 }  // namespace shardscope

@@ -63,6 +63,8 @@ JsonNode settable_document(const RunConfig& config) {
   if (!zero.find("axis")) zero.add("axis", JsonNode::of(std::string()));
   if (!document.find("schedule")) document.add("schedule", to_node(config.schedule));
   if (!document.find("pipeline")) document.add("pipeline", to_node(config.pipeline));
+  if (!document.find("machine")) document.add("machine", JsonNode::of(std::string(run_file::this_host)));
+  if (!document.find("hosts")) document.add("hosts", JsonNode::of(std::string()));
   return document;
 }
 
@@ -203,13 +205,13 @@ class Overrides {
     set_.push_back({path, place});
   }
 
-  // A rule's values may change their kind, and so may what is a name or a list of names: the check of the whole judges
-  // them.
+  // A rule's values may change their kind, and so may a machine and what is a name or a list of names: the check of the
+  // whole judges them.
   std::optional<JsonNode> value_at(const Setting& setting, const std::string& text) {
     const bool of_a_rule = setting.place != "sharding.rules" && lies_in(setting.place, "sharding.rules");
-    const bool is_names = setting.place == "schedule.rematerialise";
-    return of_a_rule || is_names ? as_json(text).value_or(JsonNode::of(text))
-                                 : value_like(*setting.node, text, setting.path);
+    const bool is_of_any_kind = setting.place == "schedule.rematerialise" || setting.place == "machine";
+    return of_a_rule || is_of_any_kind ? as_json(text).value_or(JsonNode::of(text))
+                                       : value_like(*setting.node, text, setting.path);
   }
 
   // Takes away what a run file need not have.
@@ -264,6 +266,7 @@ class Overrides {
       return add_to_rules(path, steps, text);
     if (std::any_of(steps.begin(), steps.end(), [](const PlaceStep& step) { return step.index.has_value(); }))
       return false;
+    if (steps.size() > 1 && steps[0].name == "machine") return add_to_machine(path, steps, text);
     if (steps.size() > 2 && steps[0].name == "sharding" && steps[1].name == "parameters")
       return add_parameter(path, steps, text, known);
     if (steps.size() == 3 && steps[0].name == "sharding" && steps[1].name == "constraints") {
@@ -287,6 +290,27 @@ class Overrides {
               bool in_front = false) {
     put(object, key, std::move(value), in_front);
     set_.push_back({path, path});
+  }
+
+  // A value of a machine's, in the place of its own: {"name": "host", "levels": {"network": {"latency": 1e-5}}}.
+  bool add_to_machine(const std::string& path, const std::vector<PlaceStep>& steps, const std::string& text) {
+    JsonNode* node = document_.find("machine");
+    if (node->is(Kind::string)) {
+      JsonNode named = JsonNode::object();
+      named.add("name", std::move(*node));
+      *node = std::move(named);
+    }
+    for (size_t depth = 1; depth + 1 < steps.size(); ++depth) {
+      put_missing(*node, steps[depth].name);
+      node = node->find(steps[depth].name);
+      if (!node->is(Kind::object)) return false;
+    }
+    put_at(*node, steps.back().name, as_json(text).value_or(JsonNode::of(text)), path);
+    return true;
+  }
+
+  static void put_missing(JsonNode& object, const std::string& key) {
+    if (!object.find(key)) object.add(key, JsonNode::object());
   }
 
   // A parameter of the model, or a pattern, which needs no known path and stands before the others, so that it decides.

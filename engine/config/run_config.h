@@ -51,7 +51,7 @@ struct ShardingConfig {
   std::vector<Constraint> constraints;
   std::vector<SpecRule> rules;  // for what none of the above names; see engine/shard/spec_rules.h
   ZeroConfig zero;
-  std::optional<int64_t> memory_limit_mib;  // of one device; without it the profile's
+  std::optional<int64_t> memory_limit_mib;  // of one device; without it the machine's
   bool operator==(const ShardingConfig&) const = default;
 };
 
@@ -88,6 +88,8 @@ struct RunConfig {
   NamedOptions optimizer;  // its name empty: none, the run is forward alone
   ScheduleConfig schedule;
   PipelineConfig pipeline;
+  std::string machine;  // JSON text of what it is planned for (engine/machine/chosen_machine.h); empty: this host
+  std::string hosts;    // of its ranks, in order: "h0:4,h1:4"; empty: this host alone
   int64_t seed = 0;
   int64_t steps = 10;
   bool deterministic = true;

@@ -38,6 +38,11 @@ class RunDocumentReader {
     read_options("optimizer", config.optimizer);
     read_schedule(config.schedule);
     read_pipeline(config.pipeline);
+    read_machine(config.machine);
+    if (const JsonNode* hosts = document_.find("hosts");
+        hosts && faults_.expect(*hosts, "hosts", Kind::string, "a list of hosts", "such as \"h0:4,h1:4\"")) {
+      config.hosts = hosts->text;
+    }
     constexpr int64_t most = std::numeric_limits<int64_t>::max();
     if (auto seed = member_integer(document_, "", "seed", 0, most)) config.seed = *seed;
     if (auto steps = member_integer(document_, "", "steps", 1, most)) config.steps = *steps;
@@ -229,6 +234,15 @@ class RunDocumentReader {
       const std::string place = element_place("pipeline.layers", i);
       pipeline.layers.push_back(faults_.integer(layers->items[i], place, 1, most).value_or(1));
     }
+  }
+
+  // What it says is judged where the run is planned.
+  void read_machine(std::string& machine) {
+    const JsonNode* node = document_.find("machine");
+    if (!node) return;
+    const char* hint = "such as \"host\", a machine's file, or {\"name\": \"host\", \"levels\": {...}}";
+    if (!node->is(Kind::string) && !faults_.expect(*node, "machine", Kind::object, "a machine", hint)) return;
+    if (!node->is(Kind::string) || node->text != run_file::this_host) machine = print_json_line(*node);
   }
 
   void check_mesh_axes(const JsonNode& node, const RunConfig& config) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/name_pattern.h"
+#include "engine/config/json_document.h"
 #include "engine/config/place.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"
@@ -157,6 +158,8 @@ JsonNode to_run_document(const RunConfig& config) {
   if (!config.optimizer.name.empty()) node.add("optimizer", to_node(config.optimizer, "optimizer"));
   if (config.schedule != ScheduleConfig{}) node.add("schedule", to_node(config.schedule));
   if (config.pipeline != PipelineConfig{}) node.add("pipeline", to_node(config.pipeline));
+  if (!config.machine.empty()) node.add("machine", read_json(config.machine, "machine"));
+  if (!config.hosts.empty()) node.add("hosts", JsonNode::of(config.hosts));
   node.add("seed", JsonNode::of(config.seed));
   node.add("steps", JsonNode::of(config.steps));
   node.add("deterministic", JsonNode::of(config.deterministic));

@@ -11,6 +11,8 @@ const Keys& root() {
       {"optimizer", false, R"({"name": "adam", ...})"},
       {"schedule", false, R"({"microbatches": 4})"},
       {"pipeline", false, R"({"axis": "pipeline", "schedule": "1f1b"})"},
+      {"machine", false, R"("host")"},
+      {"hosts", false, R"("h0:4,h1:4")"},
       {"seed", true, "0"},
       {"steps", true, "10"},
       {"deterministic", false, "true"},

@@ -20,7 +20,7 @@ MeasuredRun measured_run(std::shared_ptr<const RecordedRun> run) {
 ExportSource recorded_source(const std::string& folder, std::stop_token stop) {
   auto run = std::make_shared<const RecordedRun>(folder);
   const std::string run_file = run->files().run_file();
-  auto plan = std::make_shared<Plan>(compile(load_run_config(run_file), run->profile(), stop));
+  auto plan = std::make_shared<Plan>(compile({load_run_config(run_file), run->machine()}, stop));
   if (plan->hash != run->hello().plan_hash || plan_step_names(*plan) != run->hello().plan_steps) {
     throw Failure(Error{"record_version",
                         fmt::format("the run was of plan {:016x}; this program makes {:016x} of the same run file",

@@ -18,6 +18,7 @@
 #include "engine/config/write.h"
 #include "engine/data/token_files.h"
 #include "engine/export/headless_scripts.h"
+#include "engine/machine/machine_file.h"
 
 namespace shardscope {
 
@@ -116,16 +117,12 @@ Json read_plan_file(const std::string& path) {
 void write_headless(const ExportSource& source, Launch launch, ExportTarget& target) {
   const Plan& plan = *source.plan;
   const RunConfig config = with_copied_data(plan.config, target);
-  const HeadlessFacts facts{plan.config.model.name,
-                            plan.mesh.device_count(),
-                            plan.arena_bytes(),
-                            plan.profile.ranks_per_host,
-                            plan.profile.threads_per_rank(plan.mesh.device_count()),
-                            config.steps,
-                            plan.totals.seconds_per_step,
-                            plan.trains()};
+  const HeadlessFacts facts{plan.config.model.name,       plan.mesh.device_count(),
+                            plan.arena_bytes(),           plan.ranks_per_host,
+                            plan.threads_per_rank,        config.steps,
+                            plan.totals.seconds_per_step, plan.trains()};
   target.add_file("run.json", write_run_config(config));
-  target.add_file("profile.json", profile_text(plan.profile));
+  target.add_file("machine.json", machine_text(plan.machine));
   const Json told = {
       {"version", version}, {"plan_hash", hash_text(plan_hash(plan, config))}, {"ranks", plan.mesh.device_count()}};
   target.add_file("plan.json", told.dump() + '\n');
@@ -145,13 +142,13 @@ std::string check_headless(const std::string& folder) {
               fmt::format("shardscope {} exported it, and this is {}", told["version"].get<std::string>(), version),
               in_file(plan_file), "the same version on both sides"});
   }
-  const DeviceProfile profile = load_profile(folder + "/profile.json");
+  const Machine machine = load_machine(folder + "/machine.json");
   const RunConfig config = load_run_file(run_file);
-  const Plan plan = compile(config, profile);
+  const Plan plan = compile({config, machine});
   const std::string hash = hash_text(plan_hash(plan, with_relative_paths(config, folder)));
   if (told["plan_hash"] != hash) {
     throw Failure(Error{"other_plan",
-                        fmt::format("plan {} was exported, and here it is {}: run.json or profile.json was changed, or "
+                        fmt::format("plan {} was exported, and here it is {}: run.json or machine.json was changed, or "
                                     "this program plans otherwise",
                                     told["plan_hash"].get<std::string>(), hash),
                         in_file(run_file), "export it again from where it was changed, by the program of both sides"});

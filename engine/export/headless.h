@@ -12,7 +12,7 @@ namespace shardscope {
 //   run.json       the run file; data of up to `copied_data_bytes` lie beside it in data/, larger ones are named where
 //                  they are. Of a folder those files are copied that training reads; a link among them is copied as the
 //                  file that it leads to, and refused where that is outside the folder (link_outside)
-//   profile.json   the device profile with which the plan was made
+//   machine.json   the machine for which the plan was made
 //   plan.json      {"version": "0.1.0", "plan_hash": "8f3c...", "ranks": 8}
 //   train.sh       trains on one machine, or on those of --hosts; watchers connect to the folder's `socket`, or
 //                  where its path is too long for one, to another that is said
@@ -30,7 +30,7 @@ enum class Launch : uint8_t { headless, slurm };
 void write_headless(const ExportSource& source, Launch launch, ExportTarget& target);
 
 // Verifies such a folder: its files can be read, the version is this program's, and this program makes of its run file
-// and profile the plan that was exported. Throws Failure: unreadable_file, bad_export, other_version, other_plan, or
+// and machine the plan that was exported. Throws Failure: unreadable_file, bad_export, other_version, other_plan, or
 // what the run file's faults are. Returns what to tell a person.
 std::string check_headless(const std::string& folder);
 

@@ -20,7 +20,7 @@ if [ "${1-}" = --check ]; then exit 0; fi
 constexpr std::string_view own_folder = R"sh(folder=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd) || exit 2
 )sh";
 
-constexpr std::string_view train = R"sh("$shardrun" train "$folder/run.json" --profile "$folder/profile.json")sh";
+constexpr std::string_view train = R"sh("$shardrun" train "$folder/run.json" --machine "$folder/machine.json")sh";
 
 // No longer than what Linux takes for the path of a socket (sun_path). Else it is in a folder of the user's own, where
 // nobody else can make or take a name; it stays, and is empty when the run has ended.

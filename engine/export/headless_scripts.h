@@ -11,7 +11,7 @@ struct HeadlessFacts {
   std::string model;
   int ranks = 1;
   int64_t rank_bytes = 0;           // that a rank wants of memory
-  std::vector<int> ranks_per_host;  // that the plan was made for; empty: one host
+  std::vector<int> ranks_per_host;  // that the plan was made for
   int threads_per_rank = 1;
   int64_t steps = 0;        // of the whole run
   double step_seconds = 0;  // predicted

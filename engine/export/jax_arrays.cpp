@@ -2,6 +2,7 @@
 
 #include "engine/compile/data_request.h"
 #include "engine/compile/training_graph.h"
+#include "engine/machine/host_machine.h"
 
 namespace shardscope {
 
@@ -25,7 +26,7 @@ JaxArrays jax_arrays(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);
   if (!forward.errors.empty()) throw Failure(std::move(forward.errors));
   JaxArrays result{std::move(*forward.mesh), data_request(*forward.graph, config.schedule.microbatches), {}};
-  const TrainingGraph training = build_training(config, std::move(*forward.graph));
+  const TrainingGraph training = build_training(config, std::move(*forward.graph), reference_host());
   SpecTargets targets = spec_targets(training.graph);
   for (size_t i = 0; i < targets.targets.size(); ++i) {
     SpecTarget& target = targets.targets[i];

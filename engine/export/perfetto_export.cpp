@@ -196,7 +196,7 @@ void write_trace(const ExportSource& source, const ExportChoice& choice, ExportT
     target.note(source.run ? "predicted alone: the run recorded no step" : "predicted");
   }
   writer.end({{"plan", fmt::format("{:016x}", plan.hash)},
-              {"profile", plan.profile.name},
+              {"machine", plan.machine.name},
               {"predicted_seconds", plan.totals.seconds_per_step}});
 }
 

@@ -12,7 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/config/write.h"
 #include "engine/export/kinds.h"
-#include "engine/plan/device_profile.h"
+#include "engine/machine/machine_file.h"
 #include "engine/session/child_process.h"
 
 namespace shardscope {
@@ -94,10 +94,10 @@ void draw(const ExportSource& source, const ExportChoice& choice, ExportTarget& 
     fail(fmt::format("pictures are drawn by '{}', which is not there", program.string()), "build it: ./run build");
   }
   if (choice.page == "run") run_of(source, "a picture of its curves");
-  const MemoryFile run_file(write_run_config(source.plan->config)), profile(profile_text(source.plan->profile)),
+  const MemoryFile run_file(write_run_config(source.plan->config)), machine(machine_text(source.plan->machine)),
       picture;
   std::vector<std::string> words = {program.string(), "--export",     form,        "--page",      choice.page,
-                                    "--out",          picture.path(), "--profile", profile.path()};
+                                    "--out",          picture.path(), "--machine", machine.path()};
   if (!source.record.empty()) words.insert(words.end(), {"--record", source.record});
   if (choice.trace) words.insert(words.end(), {"--trace", std::string(name(*choice.trace))});
   if (choice.size) words.insert(words.end(), {"--size", fmt::format("{}x{}", choice.size->width, choice.size->height)});

@@ -28,6 +28,13 @@ struct GradientContext {
                        std::string_view leaf = {});
 };
 
+// batch products of an m x k by a k x n matrix; `transposed_left`: the left operand is stored k x m.
+struct ProductWork {
+  int64_t m = 1, n = 1, k = 1;
+  int64_t batch = 1;
+  bool transposed_left = false;
+};
+
 // One kind of op: its shape rule, factors, gradient and costs. Stateless; one instance, in the registry.
 class OpDefinition {
  public:
@@ -55,8 +62,13 @@ class OpDefinition {
   virtual bool accumulates() const { return false; }
   // False where the kernel reads and writes nothing, so that it costs no more than its start.
   virtual bool touches_memory() const { return true; }
-  // Matrix products are costed at the matrix rate, the rest by the bytes they touch.
+  // Matrix products are priced at the rate of products, the rest by the bytes they touch.
   virtual bool is_matrix_product() const { return false; }
+  // The products that its work consists of, for operands and results of these (local) shapes; none, of other ops.
+  virtual std::vector<ProductWork> products(const Attributes&, std::span<const TensorType> /*operands*/,
+                                            std::span<const TensorType> /*results*/) const {
+    return {};
+  }
 };
 
 }  // namespace shardscope

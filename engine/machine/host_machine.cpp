@@ -37,7 +37,7 @@ fs::path configuration_folder() {
 
 }  // namespace
 
-Machine standard_host() {
+Machine reference_host() {
   Machine machine;
   machine.name = "two-core host";
   machine.device.kind = DeviceKind::host_cores;
@@ -53,6 +53,11 @@ Machine standard_host() {
   host.latency = 60e-6;
   host.shared_by = Level::host_cores;
   machine.levels = {host};
+  return machine;
+}
+
+Machine standard_host() {
+  Machine machine = reference_host();
   take_host(machine);
   return machine;
 }
@@ -68,6 +73,8 @@ Machine host_machine() {
   take_host(machine);
   return machine;
 }
+
+Machine find_machine(const std::string& name) { return name == host_name ? host_machine() : load_machine(name); }
 
 fs::path machine_path() {
   if (const char* path = std::getenv("SHARDSCOPE_PROFILE")) return path;

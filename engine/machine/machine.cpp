@@ -44,13 +44,14 @@ const ProductRate* find_products(const Device& device, Precision precision) {
 }
 
 Machine with_hosts(Machine machine, const std::vector<int>& ranks_per_host) {
+  if (ranks_per_host.empty()) return machine;
   const auto host = std::find_if(machine.levels.rbegin(), machine.levels.rend(),
                                  [](const Level& level) { return level.kind == LevelKind::shared_memory; });
   if (host == machine.levels.rend()) return machine;
   host->count = ranks_per_host;
   if (ranks_per_host.size() < 2 || host != machine.levels.rbegin()) return machine;
   Level network;
-  network.name = "network";
+  network.name = network_name;
   network.bytes_per_second = 1.25e9;
   network.latency = 50e-6;
   network.shared_by = Level::whole_unit;

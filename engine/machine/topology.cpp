@@ -70,13 +70,15 @@ int Topology::level_of(std::span<const int> members) const {
   return -1;
 }
 
-int ranks_on_host(const Machine& machine, const Topology& topology) {
+std::vector<int> ranks_per_host(const Machine& machine, const Topology& topology) {
   for (int level = topology.level_count() - 1; level >= 0; --level) {
-    if (machine.levels[static_cast<size_t>(level)].kind == LevelKind::shared_memory) {
-      return std::ranges::max(topology.unit_sizes(level));
-    }
+    if (machine.levels[static_cast<size_t>(level)].kind == LevelKind::shared_memory) return topology.unit_sizes(level);
   }
-  return topology.device_count();
+  return {topology.device_count()};
+}
+
+int ranks_on_host(const Machine& machine, const Topology& topology) {
+  return std::ranges::max(ranks_per_host(machine, topology));
 }
 
 int threads_per_rank(const Machine& machine, const Topology& topology) {

@@ -30,7 +30,9 @@ class Topology {
   std::vector<std::vector<int>> units_;  // by level, by device
 };
 
-// The most devices that share a host (see DeviceKind).
+// How many devices each host has (see DeviceKind), in order.
+std::vector<int> ranks_per_host(const Machine& machine, const Topology& topology);
+// The most of them.
 int ranks_on_host(const Machine& machine, const Topology& topology);
 // Threads of one rank: cores / ranks of a host, at least one; 1 on a device of its own.
 int threads_per_rank(const Machine& machine, const Topology& topology);

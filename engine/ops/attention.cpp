@@ -45,9 +45,19 @@ AttentionLabels attention_labels(std::span<const TensorType> operands) {
   return {"bq(gr)d", "bkgd", "b(gr)q"};
 }
 
-double products(std::span<const TensorType> operands, int count) {
+double product_flops(std::span<const TensorType> operands, int count) {
   const Shape& q = operands[0].shape;
   return 2.0 * count * static_cast<double>(element_count(q)) * static_cast<double>(operands[1].shape[1]);
+}
+
+// So many over the keys for each position of a query (scores and their gradient), over the positions for each key, and
+// over the size of a head.
+std::vector<ProductWork> head_products(std::span<const TensorType> operands, int scores, int contexts, int weights) {
+  const Shape& query = operands[0].shape;
+  const int64_t q = query[1], k = operands[1].shape[1], d = query[3], heads = query[0] * query[2];
+  std::vector<ProductWork> products = {{q, k, d, scores * heads, false}, {q, d, k, contexts * heads, false}};
+  if (weights > 0) products.push_back({k, d, q, weights * heads, true});
+  return products;
 }
 
 int64_t scratch(std::span<const TensorType> operands, int threads) {
@@ -61,7 +71,11 @@ class AttentionGrad : public LabelledOp {
   std::string_view name() const override { return "attention_grad"; }
   bool is_matrix_product() const override { return true; }
   double flops(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType>) const override {
-    return products(operands, 5);
+    return product_flops(operands, 5);
+  }
+  std::vector<ProductWork> products(const Attributes&, std::span<const TensorType> operands,
+                                    std::span<const TensorType>) const override {
+    return head_products(operands, 2, 1, 2);
   }
   int64_t workspace_bytes(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType>,
                           int threads) const override {
@@ -88,7 +102,11 @@ class Attention : public LabelledOp {
   std::string_view name() const override { return "attention"; }
   bool is_matrix_product() const override { return true; }
   double flops(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType>) const override {
-    return products(operands, 2);
+    return product_flops(operands, 2);
+  }
+  std::vector<ProductWork> products(const Attributes&, std::span<const TensorType> operands,
+                                    std::span<const TensorType>) const override {
+    return head_products(operands, 1, 1, 0);
   }
   int64_t workspace_bytes(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType>,
                           int threads) const override {

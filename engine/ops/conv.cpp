@@ -59,9 +59,10 @@ class ConvOp : public LabelledOp {
     return labels;
   }
   // Of `outputs` results (b, p, q) of `features` each, from windows of `channels`.
-  static double products(const Attributes& attributes, const Shape& output, int64_t channels) {
+  static double product_flops(const Attributes& attributes, const Shape& output, int64_t channels) {
     return 2.0 * static_cast<double>(element_count(output)) * static_cast<double>(patch(attributes, channels));
   }
+  static int64_t positions(const Shape& result) { return result[0] * result[1] * result[2]; }
   static int64_t patch(const Attributes& attributes, int64_t channels) {
     const auto& [height, width] = attributes.as<ConvAttributes>();
     return height.window * width.window * channels;
@@ -81,7 +82,12 @@ class ConvGradInput : public ConvOp {
   std::string_view name() const override { return "conv_grad_input"; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType>) const override {
-    return products(attributes, operands[0].shape, operands[1].shape[2]);
+    return product_flops(attributes, operands[0].shape, operands[1].shape[2]);
+  }
+  std::vector<ProductWork> products(const Attributes& attributes, std::span<const TensorType> operands,
+                                    std::span<const TensorType>) const override {
+    const Shape& result = operands[0].shape;
+    return {{positions(result), patch(attributes, operands[1].shape[2]), result[3], 1, false}};
   }
   int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,
                           std::span<const TensorType>, int threads) const override {
@@ -103,7 +109,12 @@ class ConvGradKernel : public ConvOp {
   std::string_view name() const override { return "conv_grad_kernel"; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType>) const override {
-    return products(attributes, operands[1].shape, operands[0].shape[3]);
+    return product_flops(attributes, operands[1].shape, operands[0].shape[3]);
+  }
+  std::vector<ProductWork> products(const Attributes& attributes, std::span<const TensorType> operands,
+                                    std::span<const TensorType>) const override {
+    const Shape& result = operands[1].shape;
+    return {{patch(attributes, operands[0].shape[3]), result[3], positions(result), 1, true}};
   }
   int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,
                           std::span<const TensorType>, int threads) const override {
@@ -129,7 +140,12 @@ class Conv : public ConvOp {
   std::string_view name() const override { return "conv"; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType> results) const override {
-    return products(attributes, results[0].shape, operands[0].shape[3]);
+    return product_flops(attributes, results[0].shape, operands[0].shape[3]);
+  }
+  std::vector<ProductWork> products(const Attributes& attributes, std::span<const TensorType> operands,
+                                    std::span<const TensorType> results) const override {
+    const Shape& result = results[0].shape;
+    return {{positions(result), result[3], patch(attributes, operands[0].shape[3]), 1, false}};
   }
   int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,
                           std::span<const TensorType> results, int threads) const override {

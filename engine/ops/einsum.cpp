@@ -29,6 +29,16 @@ class Einsum : public LabelledOp {
     return 2.0 * static_cast<double>(sizes.m) * static_cast<double>(sizes.n) * static_cast<double>(sizes.k);
   }
 
+  // The kernel multiplies the other way round where the result is stored as columns by rows.
+  std::vector<ProductWork> products(const Attributes& attributes, std::span<const TensorType> operands,
+                                    std::span<const TensorType>) const override {
+    const Equation& equation = attributes.as<EquationAttributes>().equation;
+    const ProductLayout layout = product_layout(equation);
+    const auto [m, n, k] = product_sizes(equation, operands[0].shape, operands[1].shape);
+    if (layout.transpose_c) return {{n, m, k, 1, !layout.transpose_b}};
+    return {{m, n, k, 1, layout.transpose_a}};
+  }
+
   int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,
                           std::span<const TensorType>, int threads) const override {
     const ProductSizes sizes =

@@ -14,6 +14,10 @@ std::string size_text(int64_t bytes) {
   return gibibytes < many ? fmt::format("{:.1f} GiB", gibibytes) : fmt::format("{:.1f} TiB", gibibytes / 1024);
 }
 
+int ranks_sharing_memory(const Plan& plan) {
+  return plan.machine.device.kind == DeviceKind::host_cores ? plan.ranks_on_host() : 1;
+}
+
 }  // namespace
 
 std::optional<Error> host_memory_excess(int64_t rank_bytes, int ranks, int64_t memory_bytes) {
@@ -25,12 +29,11 @@ std::optional<Error> host_memory_excess(int64_t rank_bytes, int ranks, int64_t m
 }
 
 std::optional<Error> host_memory_excess(const Plan& plan) {
-  return host_memory_excess(plan.totals.memory_total, plan.profile.ranks_on_host(plan.mesh.device_count()),
-                            plan.profile.memory_bytes);
+  return host_memory_excess(plan.totals.memory_total, ranks_sharing_memory(plan), plan.machine.device.memory_bytes);
 }
 
 void require_host_memory(const Plan& plan, bool force) {
-  require_host_memory(plan, plan.profile.ranks_on_host(plan.mesh.device_count()), plan.profile.memory_bytes, force);
+  require_host_memory(plan, ranks_sharing_memory(plan), plan.machine.device.memory_bytes, force);
 }
 
 void require_host_memory(const Plan& plan, int ranks, int64_t memory_bytes, bool force) {

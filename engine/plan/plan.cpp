@@ -43,6 +43,15 @@ std::vector<int> Plan::devices_of_stage(int stage) const {
   return devices;
 }
 
+int Plan::host_of(int device) const {
+  int host = 0;
+  for (int end = 0; host + 1 < std::ssize(ranks_per_host); ++host) {
+    end += ranks_per_host[static_cast<size_t>(host)];
+    if (device < end) break;
+  }
+  return host;
+}
+
 int64_t Plan::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
 
 }  // namespace shardscope

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -10,9 +11,9 @@
 
 #include "engine/config/run_config.h"
 #include "engine/graph/graph.h"
+#include "engine/machine/machine.h"
 #include "engine/mesh/mesh.h"
 #include "engine/mesh/sharding.h"
-#include "engine/plan/device_profile.h"
 #include "engine/plan/metrics.h"
 #include "engine/program/arena_layout.h"
 #include "engine/program/pipeline_order.h"
@@ -87,7 +88,9 @@ struct PipelinePlan {
 // What compile() gives: everything that is shown and everything that is executed.
 struct Plan {
   RunConfig config;
-  DeviceProfile profile;
+  Machine machine;
+  std::vector<int> ranks_per_host = {1};  // of the machine, in order
+  int threads_per_rank = 1;
   Mesh mesh;
   std::shared_ptr<const Graph> graph;
   Program program;
@@ -96,7 +99,7 @@ struct Plan {
   InstructionTable<double> instruction_seconds;                   // predicted, each alone
   Simulation simulation;                                          // predicted, of the main sequence
   std::vector<SpecLineUse> spec_lines;  // what each line of the run file's table of specs matched
-  std::string bf16_products;            // how the profile's machine computes them; empty where there are none
+  std::string bf16_products;            // how the machine computes them; empty where there are none
   std::vector<ParameterPlan> parameters;
   std::vector<ValueLayout> layouts;  // inputs and forward results, in graph order
   // Per graph value: the place in the run file that decides its layout ("sharding.rules[1].axes.mlp"; of what nothing
@@ -108,7 +111,7 @@ struct Plan {
   PlanTotals totals;
   std::vector<Error> warnings;
   std::vector<PassTime> passes;      // of compile(), in order; not part of the hash
-  uint64_t hash = 0;                 // of config, profile, versions and all that ranks must agree on
+  uint64_t hash = 0;                 // of config, machine, versions and all that ranks must agree on
   double planning_milliseconds = 0;  // wall time of compile(); not part of the hash
 
   // The steps of a training step (without optimizer: of an evaluation) by position: what a person sees as "step 12",
@@ -119,8 +122,10 @@ struct Plan {
   int stage_of(int device) const {
     return pipeline.axis ? static_cast<int>(mesh.coordinate(device, *pipeline.axis)) : 0;
   }
-  std::vector<int> devices_of_stage(int stage) const;  // ascending
-  double waiting_share(int stage) const;               // of the predicted step; 0 without a pipeline
+  std::vector<int> devices_of_stage(int stage) const;                     // ascending
+  int host_of(int device) const;                                          // its number
+  int ranks_on_host() const { return std::ranges::max(ranks_per_host); }  // the most
+  double waiting_share(int stage) const;                                  // of the predicted step; 0 without a pipeline
   const ArenaLayout& arena_of(int device) const { return arenas[static_cast<size_t>(stage_of(device))]; }
   int64_t arena_bytes() const;  // of the largest
   std::string instruction_name(const Instruction& instruction) const;

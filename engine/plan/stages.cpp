@@ -10,8 +10,9 @@
 #include "engine/base/plural.h"
 #include "engine/graph/casts.h"
 #include "engine/graph/op_definition.h"
+#include "engine/machine/host_machine.h"
 #include "engine/plan/schedules/schedule.h"
-#include "engine/shard/layout_cost.h"
+#include "engine/shard/work_prices.h"
 
 namespace shardscope {
 
@@ -37,28 +38,23 @@ std::vector<bool> ops_before_layers(const Graph& graph) {
   return before;
 }
 
-double reference_seconds(const Graph& graph, const Op& op) {
+double op_seconds(const Graph& graph, const Op& op, const WorkPrices& prices) {
   std::vector<TensorType> operands, results;
-  double bytes = 0;
   for (ValueId input : op.inputs) operands.push_back(graph.type(input));
   for (ValueId output : op.outputs) results.push_back(graph.type(output));
-  for (const std::vector<TensorType>* types : {&operands, &results}) {
-    for (const TensorType& type : *types) bytes += static_cast<double>(type.bytes());
-  }
-  const bool product = op.definition->is_matrix_product();
-  const double flops = product ? op.definition->flops(op.attributes, operands, results) : 0;
-  return local_seconds(CostRates{}, {bytes, flops, DType::f32});
+  return prices.compute(op, operands, results);
 }
 
 // What each layer takes, with what is before the first and behind the last.
-std::vector<double> layer_seconds(const Graph& graph, int layers) {
+std::vector<double> layer_seconds(const Graph& graph, int layers, const Machine& machine) {
+  const WorkPrices prices(machine, Mesh());
   std::vector<double> seconds(static_cast<size_t>(layers));
   const std::vector<bool> before = ops_before_layers(graph);
   for (size_t id = 0; id < graph.ops.size(); ++id) {
     const Op& op = graph.ops[id];
     if (op.phase != Phase::forward) continue;
     const int layer = op.place.layer >= 0 ? op.place.layer : before[id] ? 0 : layers - 1;
-    seconds[static_cast<size_t>(layer)] += reference_seconds(graph, op);
+    seconds[static_cast<size_t>(layer)] += op_seconds(graph, op, prices);
   }
   return seconds;
 }
@@ -191,18 +187,19 @@ std::vector<Error> check_pipeline(const RunConfig& config, const Mesh& mesh, con
            "pipeline.layers",
            fmt::format("{} up to {}, such as [{}]; or leave it out",
                        stretches == 1 ? "1 number that adds" : counted(stretches, "number") + " that add", layers,
-                       fmt::join(balanced_parts(layer_seconds(forward, layers), stretches), ", ")));
+                       fmt::join(balanced_parts(layer_seconds(forward, layers, reference_host()), stretches), ", ")));
     }
   }
   return errors;
 }
 
-std::vector<int> layers_of_stretches(const RunConfig& config, const Mesh& mesh, const Graph& forward) {
+std::vector<int> layers_of_stretches(const RunConfig& config, const Mesh& mesh, const Graph& forward,
+                                     const Machine& machine) {
   const PipelineShape shape = pipeline_shape(config, mesh);
   const int layers = layer_count(forward);
   if (shape.stages == 1) return {layers};
   if (!config.pipeline.layers.empty()) return {config.pipeline.layers.begin(), config.pipeline.layers.end()};
-  return balanced_parts(layer_seconds(forward, layers), shape.stages * shape.chunks);
+  return balanced_parts(layer_seconds(forward, layers, machine), shape.stages * shape.chunks);
 }
 
 std::vector<int> stretches_of_ops(const Graph& graph, const std::vector<int>& layers) {

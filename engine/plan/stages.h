@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "engine/config/run_config.h"
 #include "engine/graph/graph.h"
+#include "engine/machine/machine.h"
 #include "engine/mesh/mesh.h"
 #include "engine/program/pipeline_order.h"
 
@@ -21,11 +22,12 @@ PipelineShape pipeline_shape(const RunConfig& config, const Mesh& mesh);
 std::vector<Error> check_pipeline(const RunConfig& config, const Mesh& mesh, const Graph& forward);
 
 // Layers of each stretch, as the config says, or such that the slowest stretch is as fast as can be; of equals the
-// first stretches have the most. What is before the first layer belongs to it, what is behind the last to that. Priced
-// at reference rates: a plan's stages are the same under every profile.
+// first stretches have the most. What is before the first layer belongs to it, what is behind the last to that. Ops are
+// priced whole, on one device of the machine.
 //
 // Example: 4 equal layers and a head that costs as much as 2 of them, on 2 stages: 3 and 1.
-std::vector<int> layers_of_stretches(const RunConfig& config, const Mesh& mesh, const Graph& forward);
+std::vector<int> layers_of_stretches(const RunConfig& config, const Mesh& mesh, const Graph& forward,
+                                     const Machine& machine);
 
 // Per op its stretch. A backward op is where its forward op is; an update where its parameter is, which is where
 // forward first uses it. Ops without operands are `StagedOps::anywhere`.

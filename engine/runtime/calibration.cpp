@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/comm/thread_communicator.h"
+#include "engine/machine/host_machine.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/workspace.h"
 #include "engine/runtime/kernels/kernel.h"
@@ -108,7 +109,7 @@ TransferRates fit_transfer_rates(std::span<const double> bytes, std::span<const 
 
 CalibrationTimes measure_times() {
   CalibrationTimes times;
-  times.cores = static_cast<int>(standard_profile().cores);
+  times.cores = standard_host().device.cores;
   times.products = product_seconds(times.cores, DType::f32);
   times.products_bf16 = product_seconds(times.cores, DType::bf16);
   MatrixProductShape large{rows, hidden, width, false, false, width, hidden, hidden};
@@ -123,20 +124,21 @@ CalibrationTimes measure_times() {
   return times;
 }
 
-DeviceProfile profile_of(const CalibrationTimes& times) {
-  DeviceProfile profile = standard_profile();
+Machine machine_of(const CalibrationTimes& times) {
+  Machine machine = standard_host();
   const auto cores = static_cast<double>(times.cores);
-  profile.matrix_flops_per_core = product_flops / times.products / cores;
-  profile.matrix_flops_per_core_bf16 = product_flops / times.products_bf16 / cores;
-  profile.bf16_products = times.bf16_products;
-  profile.memory_bytes_per_core = added_bytes / times.addition / cores;
+  Device& device = machine.device;
+  device.products[Precision::f32].flops_per_second = product_flops / times.products / cores;
+  device.products[Precision::bf16].flops_per_second = product_flops / times.products_bf16 / cores;
+  device.bf16_products = times.bf16_products;
+  device.memory.back().bytes_per_second = added_bytes / times.addition / cores;
   const TransferRates rates = fit_transfer_rates(times.transfer_bytes, times.transfer_seconds);
-  profile.collective_latency = rates.latency;
-  profile.collective_bytes_per_core = collective_ranks / rates.seconds_per_byte / cores;
-  profile.name = "calibrated " + std::to_string(times.cores) + "-core host";
-  return profile;
+  machine.levels.front().latency = rates.latency;
+  machine.levels.front().bytes_per_second = collective_ranks / rates.seconds_per_byte / cores;
+  machine.name = "calibrated " + std::to_string(times.cores) + "-core host";
+  return machine;
 }
 
-DeviceProfile calibrate() { return profile_of(measure_times()); }
+Machine calibrate() { return machine_of(measure_times()); }
 
 }  // namespace shardscope

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/plan/device_profile.h"
+#include "engine/machine/machine.h"
 
 namespace shardscope {
 
@@ -29,13 +29,13 @@ struct CalibrationTimes {
 };
 CalibrationTimes measure_times();
 
-// The rates that follow from times; of what is not timed those of the standard profile.
-DeviceProfile profile_of(const CalibrationTimes& times);
+// The rates that follow from times; of what is not timed those of the standard host.
+Machine machine_of(const CalibrationTimes& times);
 
-// Measures the rates of this machine: profile_of(measure_times()), with the kernels and the communicator that a
+// Measures the rates of this machine: machine_of(measure_times()), with the kernels and the communicator that a
 // training uses, on all cores that the process may use: matrix products of a transformer's shapes, streaming additions,
 // and all-reduces of several sizes among eight ranks, to which latency and bandwidth are fitted. Each is the fastest of
 // several runs, since what else the machine does only slows them. Takes a few seconds.
-DeviceProfile calibrate();
+Machine calibrate();
 
 }  // namespace shardscope

@@ -309,7 +309,7 @@ std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Compute& comput
     arguments.workspace = arena_ + workspace.offset;
     arguments.workspace_bytes = workspace.bytes;
   }
-  arguments.threads = plan_.profile.threads_per_rank(plan_.mesh.device_count());
+  arguments.threads = plan_.threads_per_rank;
   return std::make_unique<BoundCompute>(make_kernel(op.definition->name(), std::move(arguments)));
 }
 

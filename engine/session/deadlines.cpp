@@ -46,7 +46,7 @@ WatchdogLimits::WatchdogLimits() { phase_ns.fill(11 * second); }
 WatchdogLimits deadlines_of(const Plan& plan, bool reads_files, int64_t compared_bytes) {
   WatchdogLimits limits;
   const int ranks = plan.mesh.device_count();
-  const double crowding = std::max(0.0, ranks / std::max(1.0, plan.profile.cores) - 1);
+  const double crowding = std::max(0.0, ranks / std::max(1.0, plan.machine.device.cores * 1.0) - 1);
   const double launching = std::max(crowding, launch_seconds * ranks);
   const auto bytes = static_cast<double>(plan.totals.memory_total) * ranks;
   const auto add = [&](RankPhase phase, double seconds) { phase_limit(limits, phase) += nanoseconds(seconds); };

@@ -24,7 +24,7 @@
 #include "engine/base/instruction_set.h"
 #include "engine/base/loaded_code.h"
 #include "engine/base/standard_streams.h"
-#include "engine/plan/device_profile.h"
+#include "engine/machine/host_machine.h"
 #include "engine/session/control.h"
 #include "engine/session/host_link.h"
 #include "engine/session/host_network.h"
@@ -222,11 +222,11 @@ class HostAgent {
         fail_agent("no name of a file: " + name);
       write_file(std::filesystem::path(path) / name, text.get<std::string>());
     }
-    const DeviceProfile machine = standard_profile();
+    const Device machine = standard_host().device;
     link_.send(HostFrameKind::ready, json{{"pid", this_process().pid},
                                           {"start_time", this_process().start_time},
                                           {"code", loaded_code()},
-                                          {"cores", static_cast<int>(machine.cores)},
+                                          {"cores", machine.cores},
                                           {"memory_bytes", machine.memory_bytes},
                                           {"instruction_set", name(machine_instruction_set())}}
                                          .dump());

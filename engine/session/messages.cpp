@@ -137,7 +137,7 @@ Json write(const HelloMessage& hello) {
   }
   return {{"message", "hello"},       {"config", hello.config_json},    {"plan_hash", hello.plan_hash},
           {"ranks", hello.ranks},     {"plan_steps", std::move(steps)}, {"stages", hello.plan_steps.stage_of_rank},
-          {"metrics", hello.metrics}, {"profile", hello.profile_json}};
+          {"metrics", hello.metrics}, {"machine", hello.machine_json}};
 }
 
 HelloMessage read_hello(const Json& json) {
@@ -155,8 +155,7 @@ HelloMessage read_hello(const Json& json) {
     if (stage < 0 || stage >= std::ssize(hello.plan_steps.stages)) refuse_message("a rank is of no stage");
   }
   hello.metrics = list<std::string>(json.at("metrics"), metric_name, max_metrics);
-  if (json.contains("profile"))
-    hello.profile_json = limited(json["profile"], limits::config_bytes, "the device profile");
+  if (json.contains("machine")) hello.machine_json = limited(json["machine"], limits::config_bytes, "the machine");
   return hello;
 }
 

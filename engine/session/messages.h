@@ -24,7 +24,7 @@ struct HelloMessage {
   int ranks = 0;
   PlanStepNames plan_steps;
   std::vector<std::string> metrics;  // names, in the plan's order
-  std::string profile_json = "";     // of the device profile that the plan is made with; empty: not told
+  std::string machine_json = "";     // of the machine that the plan is made for; empty: not known
   bool operator==(const HelloMessage&) const = default;
 };
 
@@ -120,7 +120,7 @@ std::string to_json_line(const Message& message);
 namespace message_limits {
 inline constexpr size_t line_bytes = size_t{128} << 20;
 inline constexpr size_t parsed_bytes = size_t{512} << 20;  // json_memory() of a line
-inline constexpr size_t config_bytes = size_t{8} << 20;    // of the run file; the device profile likewise
+inline constexpr size_t config_bytes = size_t{8} << 20;    // of the run file; the machine likewise
 inline constexpr size_t text_bytes = 16384;                // of a line of the log, a failure
 inline constexpr size_t name_bytes = 4096;                 // of a plan step or a metric
 inline constexpr int ranks = 65536;

@@ -14,13 +14,14 @@ struct RecordFiles {
 
   std::string header() const { return folder + "/record.json"; }
   std::string run_file() const { return folder + "/run_file.json"; }
-  std::string profile() const { return folder + "/profile.json"; }
+  std::string machine() const { return folder + "/machine.json"; }
+  std::string former_profile() const { return folder + "/profile.json"; }  // in place of machine(), before 0.2
   std::string messages() const { return folder + "/messages.jsonl"; }
   std::string trace(TraceChoice choice) const { return folder + "/trace_" + std::string(name(choice)) + ".json"; }
   static constexpr TraceChoice choices[] = {TraceChoice::latest, TraceChoice::slowest, TraceChoice::median};
 
   std::vector<std::string> all() const {
-    std::vector<std::string> paths{header(), run_file(), profile(), messages()};
+    std::vector<std::string> paths{header(), run_file(), machine(), former_profile(), messages()};
     for (TraceChoice choice : choices) paths.push_back(trace(choice));
     return paths;
   }

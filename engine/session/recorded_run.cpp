@@ -15,6 +15,8 @@
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
 #include "engine/base/version.h"
+#include "engine/machine/former_profile.h"
+#include "engine/machine/machine_file.h"
 
 namespace shardscope {
 
@@ -99,6 +101,13 @@ double read_header(const std::string& path) {
   return header["started"].get<double>();
 }
 
+Machine read_machine(const RecordFiles& files) {
+  std::error_code fault;
+  if (!fs::exists(files.machine(), fault) && fs::exists(files.former_profile(), fault))
+    return machine_of_profile(file_text(files.former_profile()), files.former_profile());
+  return parse_machine(file_text(files.machine()), files.machine());
+}
+
 }  // namespace
 
 bool RecordedRun::is_at(const std::string& folder) {
@@ -116,7 +125,7 @@ RecordedRun::RecordedRun(const std::string& folder) : files_{folder} {
     fail_record("bad_record", messages, 1, "it does not begin with Hello");
   hello_ = std::get<HelloMessage>(first);
   hello_.config_json = file_text(files_.run_file());
-  profile_ = parse_profile(file_text(files_.profile()), files_.profile());
+  machine_ = read_machine(files_);
   for (TraceChoice choice : RecordFiles::choices) {
     const std::string path = files_.trace(choice);
     std::error_code fault;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/plan/device_profile.h"
+#include "engine/machine/machine.h"
 #include "engine/session/messages.h"
 #include "engine/session/record_files.h"
 
@@ -15,7 +15,8 @@ namespace shardscope {
 //
 //   record.json         {"format": 1, "version": "0.1.0", "started": 1767312000.25}; seconds since 1970
 //   run_file.json       the run file, overrides applied, paths absolute
-//   profile.json        the device profile of the plan: compile() of both gives the plan whose hash Hello tells
+//   machine.json        the machine of the plan: compile() of both gives the plan whose hash Hello tells. Of earlier
+//                       versions profile.json (former_profile.h)
 //   messages.jsonl      what a watcher of the run was told, a line each (engine/session/messages.h): Hello, without the
 //                       text of the run file, then states, steps, logs, restarts, failure as they came, Finished
 //   trace_latest.json   the last trace of each choice, likewise; there where the run came so far, and of a run that was
@@ -38,8 +39,8 @@ class RecordedRun {
 
   const RecordFiles& files() const { return files_; }
   double started() const { return started_; }           // seconds since 1970
-  const HelloMessage& hello() const { return hello_; }  // whole, but for profile()
-  const DeviceProfile& profile() const { return profile_; }
+  const HelloMessage& hello() const { return hello_; }  // whole, but for machine()
+  const Machine& machine() const { return machine_; }
   const std::vector<TraceMessage>& traces() const { return traces_; }  // of each choice that there is, in that order
 
   // Hello, then all other messages in their order, the traces before Finished (or last, without it): as a watcher would
@@ -50,7 +51,7 @@ class RecordedRun {
   RecordFiles files_;
   double started_ = 0;
   HelloMessage hello_;
-  DeviceProfile profile_;
+  Machine machine_;
   std::vector<TraceMessage> traces_;
 };
 

@@ -19,6 +19,7 @@
 #include "engine/base/control_group.h"
 #include "engine/base/error.h"
 #include "engine/base/plural.h"
+#include "engine/machine/machine_file.h"
 #include "engine/session/host_network.h"
 #include "engine/session/line_cost.h"
 #include "engine/session/mpi_guard.h"
@@ -61,7 +62,7 @@ RunProcess::RunProcess(RunOptions options)
       control_(Control::create(directory_.path())),
       board_(RankBoard::create(directory_.path(), options_.ranks)),
       history_(directory_.path(), {options_.config_json, options_.plan_hash, options_.ranks, options_.plan_steps,
-                                   options_.metrics, profile_text(options_.profile)}),
+                                   options_.metrics, machine_text(options_.machine)}),
       server_(options_.socket_path.empty() ? directory_.path() + "/socket" : options_.socket_path,
               [this] { return history_.greeting(); }),
       mpi_token_(has_mpi_guard() ? new_mpi_token() : "") {
@@ -69,7 +70,7 @@ RunProcess::RunProcess(RunOptions options)
   check_host_limits({directory_.path(), options_.ranks, all_here && options_.ranks > 1 ? options_.rank_bytes : 0});
   write_text(directory_.path() + "/config.json", options_.config_json);
   if (!options_.data_json.empty()) write_text(directory_.path() + "/data.json", options_.data_json);
-  save_profile(options_.profile, directory_.path() + "/profile.json");
+  save_machine(options_.machine, directory_.path() + "/machine.json");
   std::filesystem::create_directory(directory_.path() + "/tmp");
   wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_ < 0) throw Failure(Error{"session_file", "cannot make an event descriptor", "", ""});
@@ -146,7 +147,7 @@ bool RunProcess::reach_hosts() {
   const std::string& folder = directory_.path();
   RunHostsOptions hosts = *options_.hosts;
   hosts.mpi_token = mpi_token_;
-  RunHosts::Files files{{"config.json", options_.config_json}, {"profile.json", profile_text(options_.profile)}};
+  RunHosts::Files files{{"config.json", options_.config_json}, {"machine.json", machine_text(options_.machine)}};
   if (!options_.data_json.empty()) files.emplace_back("data.json", options_.data_json);
   hosts_ = std::make_unique<RunHosts>(std::move(hosts), folder, files);
   while (!hosts_->is_ready() && !over_ && !stopping_) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/plan/device_profile.h"
+#include "engine/machine/machine.h"
 #include "engine/session/control.h"
 #include "engine/session/messages.h"
 #include "engine/session/progress.h"
@@ -28,7 +28,7 @@ namespace shardscope {
 struct RunOptions {
   std::string config_json;  // text of the run file, overrides applied; the ranks read it as DIR/config.json
   std::string data_json;    // what its data are now; the ranks read it as DIR/data.json; empty: they are not told
-  DeviceProfile profile;    // with which the plan was made; the ranks read it as DIR/profile.json
+  Machine machine;          // for which the plan was made; the ranks read it as DIR/machine.json
   uint64_t plan_hash = 0;
   int ranks = 1;
   int64_t steps = 0;       // that the run file asks for

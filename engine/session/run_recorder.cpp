@@ -16,6 +16,7 @@
 #include "engine/base/path.h"
 #include "engine/base/version.h"
 #include "engine/base/wall_time.h"
+#include "engine/machine/machine_file.h"
 #include "engine/session/recorded_run.h"
 
 namespace shardscope {
@@ -77,20 +78,20 @@ void put(LiveFile& file, std::string_view text) {
 }  // namespace
 
 RunRecorder::RunRecorder(const std::string& folder, Existing existing, const std::vector<std::string>& inputs,
-                         HelloMessage hello, const DeviceProfile& profile)
+                         HelloMessage hello, const Machine& machine)
     : files_{checked(folder, existing, inputs)},
       folders_(folder),
       held_(folder, unwritable_file),
       messages_(files_.messages(), existing, inputs, &held_),
       run_file_(files_.run_file(), existing, inputs, &held_),
-      profile_(files_.profile(), existing, inputs, &held_),
+      machine_(files_.machine(), existing, inputs, &held_),
       header_(files_.header(), existing, inputs, &held_) {
   const nlohmann::ordered_json header = {
       {"format", RecordedRun::format}, {"version", version}, {"started", seconds_since_1970()}};
   put(header_, header.dump() + '\n');
   put(run_file_, std::exchange(hello.config_json, ""));
-  put(profile_, profile_text(profile));
-  hello.profile_json.clear();
+  put(machine_, machine_text(machine));
+  hello.machine_json.clear();
   put(messages_, to_json_line(hello));
 }
 
@@ -102,7 +103,7 @@ RunRecorder::~RunRecorder() {
 }
 
 void RunRecorder::begin() {
-  const auto files = {&messages_, &run_file_, &profile_, &header_};
+  const auto files = {&messages_, &run_file_, &machine_, &header_};
   const bool is_any_replaced = std::ranges::any_of(files, &LiveFile::replaces) ||
                                std::ranges::any_of(RecordFiles::choices, [this](TraceChoice choice) {
                                  return is_regular(held_, name_of(files_.trace(choice)));
@@ -135,7 +136,7 @@ void RunRecorder::undo() {
   for (TraceChoice choice : RecordFiles::choices) {
     if (old_) rename_new(*old_, held_, name_of(files_.trace(choice)));
   }
-  for (LiveFile* file : {&header_, &profile_, &run_file_, &messages_}) file->undo();
+  for (LiveFile* file : {&header_, &machine_, &run_file_, &messages_}) file->undo();
   folders_.keep(false);
   remove_old();
 }
@@ -146,7 +147,7 @@ void RunRecorder::complete() {
     kept_ = old_->present_path().value_or(kept_);
     return;
   }
-  for (LiveFile* file : {&messages_, &run_file_, &profile_, &header_}) file->complete();
+  for (LiveFile* file : {&messages_, &run_file_, &machine_, &header_}) file->complete();
   for (TraceChoice choice : RecordFiles::choices)
     ::unlinkat(old_->descriptor(), name_of(files_.trace(choice)).c_str(), 0);
   remove_old();

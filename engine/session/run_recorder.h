@@ -9,7 +9,7 @@
 #include "engine/base/held_folder.h"
 #include "engine/base/live_file.h"
 #include "engine/base/new_folders.h"
-#include "engine/plan/device_profile.h"
+#include "engine/machine/machine.h"
 #include "engine/session/messages.h"
 #include "engine/session/record_files.h"
 #include "engine/session/told_message.h"
@@ -42,7 +42,7 @@ class RunRecorder {
   // allows to be replaced and nobody writes: of one that is no record nothing is ever lost, no symbolic link is
   // followed; output_is_input where one of its files is among `inputs`; unwritable_file.
   RunRecorder(const std::string& folder, Existing existing, const std::vector<std::string>& inputs, HelloMessage hello,
-              const DeviceProfile& profile);
+              const Machine& machine);
   ~RunRecorder();
   RunRecorder(const RunRecorder&) = delete;
   RunRecorder& operator=(const RunRecorder&) = delete;
@@ -71,7 +71,7 @@ class RunRecorder {
   NewFolders folders_;
   HeldFolder held_;
   std::optional<HeldFolder> old_;  // in it, with the record of before
-  LiveFile messages_, run_file_, profile_, header_;
+  LiveFile messages_, run_file_, machine_, header_;
   std::string kept_;
   bool is_open_ = false, has_step_ = false;
   std::array<std::optional<TraceMessage>, std::size(RecordFiles::choices)> traces_;  // told, not yet written

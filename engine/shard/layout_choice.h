@@ -18,7 +18,7 @@ struct LayoutProblem {
   const Graph& graph;
   const Mesh& mesh;
   const std::vector<std::optional<Sharding>>& pins;  // per value: where it lies when it is defined
-  CostRates rates;
+  const WorkPrices& prices;
   // Where a second search starts (as written); or nothing. The better result counts.
   WrittenPlacements start = {};
   // Parameters of at most this size, and their gradients, are resharded together (see lower()).

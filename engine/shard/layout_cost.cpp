@@ -21,26 +21,6 @@ uint64_t fingerprint(const Sharding& sharding) {
 
 }  // namespace
 
-double local_seconds(const CostRates& rates, const LocalWork& work) {
-  const double per_flop =
-      work.dtype == DType::bf16 ? rates.seconds_per_matrix_flop_bf16 : rates.seconds_per_matrix_flop;
-  return std::max(rates.seconds_per_step + work.bytes * rates.seconds_per_byte, work.matrix_flops * per_flop);
-}
-
-double exchange_seconds(const WireRate& rate, double wire_bytes) {
-  return rate.latency + wire_bytes * rate.seconds_per_byte;
-}
-
-WireRate group_rate(const CostRates& rates, const AxisList& axes) {
-  if (rates.links.empty() || axes.empty()) return rates.wire;
-  WireRate slowest{0, 0};
-  for (AxisIndex axis : axes) {
-    slowest.seconds_per_byte = std::max(slowest.seconds_per_byte, rates.links[axis].seconds_per_byte);
-    slowest.latency = std::max(slowest.latency, rates.links[axis].latency);
-  }
-  return slowest;
-}
-
 int LayoutCosts::layout_id(const Sharding& sharding) {
   uint64_t key = fingerprint(sharding);
   auto [first, last] = layout_index_.equal_range(key);
@@ -76,14 +56,12 @@ ReshardCost LayoutCosts::price(const CostedType& array, const Sharding& from, co
   for (const ReshardStep& step : reshard_path(from, to, mesh_)) {
     if (step.kind == InstructionKind::slice) {
       const int64_t bytes = array.type.bytes() / shard_count(step.result, mesh_);
-      cost.seconds += local_seconds(rates_, {2 * static_cast<double>(bytes)});
+      if (prices_) cost.seconds += prices_->slice(2 * static_cast<double>(bytes));
     } else {
-      const double moved = shardscope::wire_bytes(step, current, mesh_, array.type);
-      cost.wire_bytes += moved;
+      double payload = 0;
+      cost.wire_bytes += shardscope::wire_bytes(step, current, mesh_, array.type, &payload);
       ++cost.collectives;
-      WireRate rate = group_rate(rates_, step.axes);
-      rate.latency *= array.latency_share;
-      cost.seconds += exchange_seconds(rate, moved);
+      if (prices_) cost.seconds += prices_->collective(step.kind, payload, step.axes, array.latency_share);
     }
     current = step.result;
   }

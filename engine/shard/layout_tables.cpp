@@ -245,19 +245,12 @@ std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
 
 PlacementTable::PlacementTable(const LayoutProblem& problem, LayoutCosts& costs, OpId id,
                                const std::vector<std::vector<AxisIndex>>& orders)
-    : problem_(problem), costs_(costs), rule_(problem.graph.rule(id)), orders_(orders) {
-  const Op& op = problem.graph.ops[id];
-  operands_ = op.inputs.size();
-  arrays_ = operands_ + op.outputs.size();
-  std::vector<TensorType> operands, results;
-  for (ValueId value : op.inputs) operands.push_back(problem.graph.type(value));
-  for (ValueId value : op.outputs) results.push_back(problem.graph.type(value));
-  for (const TensorType& type : operands) types_.push_back(costs.type_id(type));
-  for (const TensorType& type : results) types_.push_back(costs.type_id(type));
-  if (op.definition->is_matrix_product()) matrix_flops_ = op.definition->flops(op.attributes, operands, results);
-  touches_memory_ = op.definition->touches_memory();
-  dtype_ = operands.empty() ? DType::f32 : operands[0].dtype;
-  if (is_fixed(op)) return;
+    : problem_(problem), costs_(costs), rule_(problem.graph.rule(id)), orders_(orders), op_(problem.graph.ops[id]) {
+  operands_ = op_.inputs.size();
+  arrays_ = operands_ + op_.outputs.size();
+  for (ValueId value : op_.inputs) types_.push_back(costs.type_id(problem.graph.type(value)));
+  for (ValueId value : op_.outputs) types_.push_back(costs.type_id(problem.graph.type(value)));
+  if (is_fixed(op_)) return;
   int split = 0;
   for (const Factor& factor : rule_.factors) split += factor.splittable;
   double many = 1;
@@ -289,15 +282,18 @@ int PlacementTable::add(const Placement& placement, uint64_t key) {
   placements_.push_back(placement);
   index_.emplace(key, index);
   double bytes = 0;
+  std::vector<TensorType> local;
   for (size_t i = 0; i < arrays_; ++i) {
     const Sharding sharding = i < operands_ ? operand_sharding(rule_, placement, static_cast<int>(i))
                                             : result_sharding(rule_, placement, static_cast<int>(i - operands_));
     layouts_.push_back(costs_.layout_id(sharding));
+    const TensorType& type = costs_.type(types_[i]);
+    local.push_back({local_shape(sharding, problem_.mesh, type.shape), type.dtype});
     bytes += costs_.local_bytes(types_[i], layouts_.back());
   }
-  const double parts = static_cast<double>(division(rule_, placement, problem_.mesh));
   bytes_.push_back(bytes);
-  seconds_.push_back(local_seconds(problem_.rates, {touches_memory_ ? bytes : 0, matrix_flops_ / parts, dtype_}));
+  const std::span<const TensorType> types = local;
+  seconds_.push_back(problem_.prices.compute(op_, types.first(operands_), types.subspan(operands_)));
   return index;
 }
 
@@ -366,7 +362,7 @@ std::vector<int> PlacementTable::near(const Placement& placement) {
 
 LayoutTables::LayoutTables(const LayoutProblem& problem)
     : microbatches(static_cast<double>(problem.microbatches)),
-      costs(problem.mesh, problem.rates),
+      costs(problem.mesh, &problem.prices),
       orders(axis_orders(problem)) {
   const OpKinds kinds = op_kinds(problem.graph);
   classes = op_classes(problem, kinds);

@@ -38,10 +38,8 @@ class PlacementTable {
   const FactorRule& rule_;
   const std::vector<std::vector<AxisIndex>>& orders_;
   size_t operands_, arrays_;
+  const Op& op_;
   std::vector<int> types_;  // of operands, then results
-  double matrix_flops_ = 0;
-  bool touches_memory_ = true;
-  DType dtype_;
   std::vector<Placement> placements_;
   std::vector<double> seconds_, bytes_;
   std::vector<int> layouts_;  // [placement][operand, then result]

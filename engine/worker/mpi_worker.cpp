@@ -12,6 +12,8 @@
 #include "engine/comm/mpi_runtime.h"
 #include "engine/comm/mpi_world.h"
 #include "engine/compile/compile.h"
+#include "engine/machine/host_machine.h"
+#include "engine/machine/machine_file.h"
 #include "engine/session/rank_seat.h"
 #include "engine/session/rank_words.h"
 #include "engine/worker/common_instruction_set.h"
@@ -43,8 +45,8 @@ class RankProcess {
     std::unique_ptr<const Plan> plan;
     std::string error;
     try {
-      const DeviceProfile profile = shared_profile(ranks);
-      auto compiled = std::make_unique<const Plan>(compile(options_.config(), profile));
+      const Machine machine = shared_machine(ranks);
+      auto compiled = std::make_unique<const Plan>(compile({options_.config(), machine}));
       if (options_.check_plan) options_.check_plan(*compiled);
       plan = std::move(compiled);
     } catch (const std::exception& thrown) {
@@ -71,7 +73,7 @@ class RankProcess {
   void train_plan(const Plan& plan, Communicator& ranks) {
     const std::string instructions = agree_on_instruction_set(ranks);
     if (!instructions.empty() && mpi_.rank() == 0 && !is_quiet()) say(0, instructions.c_str());
-    omp_set_num_threads(plan.profile.threads_per_rank(plan.mesh.device_count()));
+    omp_set_num_threads(plan.threads_per_rank);
     seat_.enter(RankPhase::allocating);
     const int64_t bytes = rank_memory_bytes(plan);
     RankWorld world = make_world(ranks, bytes);
@@ -109,19 +111,19 @@ class RankProcess {
  private:
   bool has_session() const { return !options_.session_directory.empty(); }
 
-  // Every rank takes part in the exchange, whatever its own profile is like.
-  DeviceProfile shared_profile(Communicator& ranks) const {
-    if (!options_.profile) return {};
-    if (has_session()) return options_.profile();
+  // Every rank takes part in the exchange, whatever its own machine is.
+  Machine shared_machine(Communicator& ranks) const {
+    if (!options_.machine) return reference_host();
+    if (has_session()) return options_.machine();
     std::string own, error;
     try {
-      if (mpi_.rank() == 0) own = profile_text(options_.profile());
+      if (mpi_.rank() == 0) own = machine_text(options_.machine());
     } catch (const std::exception& thrown) {
       error = thrown.what();
     }
     const std::string text = text_of_rank_0(own, ranks);
-    if (text.empty()) throw std::runtime_error(error.empty() ? "rank 0 has no device profile" : error);
-    return parse_profile(text, "rank 0's profile");
+    if (text.empty()) throw std::runtime_error(error.empty() ? "rank 0 has no machine" : error);
+    return parse_machine(text, "rank 0's machine");
   }
 
   void refuse(const std::string& error, bool aloud) {

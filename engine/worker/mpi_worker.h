@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/config/run_config.h"
-#include "engine/plan/device_profile.h"
+#include "engine/machine/machine.h"
 #include "engine/plan/plan.h"
 #include "engine/worker/worker.h"
 
@@ -16,9 +16,9 @@ namespace shardscope {
 struct RankOptions {
   // Reads the run file and applies overrides; called on every rank, after MPI is up. Throws Failure.
   std::function<RunConfig()> config;
-  // The profile with which all ranks plan. Called on every rank where there is a session, which holds it, else on rank
-  // 0 alone, which tells it to the others. Throws Failure. Without it, the standard profile.
-  std::function<DeviceProfile()> profile;
+  // The machine for which all ranks plan. Called on every rank where there is a session, which holds it, else on rank
+  // 0 alone, which tells it to the others. Throws Failure. Without it, the reference host.
+  std::function<Machine()> machine;
   std::optional<int64_t> steps;   // instead of the run file's
   std::string session_directory;  // of the process that started the ranks; empty under a person's own mpirun
   std::string parameter_file;     // as TrainHooks
@@ -37,7 +37,7 @@ struct RankOptions {
 };
 
 // The main of a process that mpirun started: brings MPI up, plans, agrees with the other ranks, trains with
-// profile.threads_per_rank threads, and tells where it is, and telemetry, where there is a session. Returns the exit
+// plan.threads_per_rank threads, and tells where it is, and telemetry, where there is a session. Returns the exit
 // code:
 //   0  trained, or stopped when asked
 //   2  nothing was begun: the run file is wrong, the ranks hold different plans, or are not as many as the mesh's

@@ -90,9 +90,9 @@ void check_predictions(const RunConfig& config) {
                       "kinds that have: " + ended});
 }
 
-Predictions predict(const RunConfig& config, const DeviceProfile& profile, const std::string& parameter_file) {
+Predictions predict(const RunConfig& config, const Machine& machine, const std::string& parameter_file) {
   check_predictions(config);
-  const Plan plan = compile(evaluation_of(config), profile);
+  const Plan plan = compile({evaluation_of(config), machine});
   const Graph& graph = *plan.graph;
   const int64_t examples = find_data_kind(config.data.name)->examples;
   std::map<std::string, ValueId> outputs = graph.outputs;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/config/run_config.h"
-#include "engine/plan/device_profile.h"
+#include "engine/machine/machine.h"
 
 namespace shardscope {
 
@@ -24,7 +24,7 @@ void check_predictions(const RunConfig& config);
 // The forward pass, without dropout, of all examples of a run's data in their order, with the parameters that its ranks
 // have gathered into `parameter_file` (worker/parameter_file.h). It runs here, as the plan of the same run file on one
 // device and without an optimizer: one step more than the training had, and of no rank. Throws Failure.
-Predictions predict(const RunConfig& config, const DeviceProfile& profile, const std::string& parameter_file);
+Predictions predict(const RunConfig& config, const Machine& machine, const std::string& parameter_file);
 
 // One JSON object an example: {"inputs": [-2.0], "targets": [3.26], "predictions": [3.31]}.
 std::string json_lines(const Predictions& predictions);

@@ -85,7 +85,7 @@ ThreadTraining train_in_threads(const Plan& plan, int64_t steps, std::stop_token
   std::vector<std::exception_ptr> errors(ranks);
 
   const auto run = [&](int rank) {
-    omp_set_num_threads(plan.profile.threads_per_rank(ranks));
+    omp_set_num_threads(plan.threads_per_rank);
     TrainHooks hooks;
     hooks.parameter_file = parameter_file;
     hooks.checkpoints = checkpoints;

@@ -242,7 +242,7 @@ void check_ranks(const Plan& plan, Communicator& world) {
   check_code(loaded_code(), world);
   if (const std::string differing = ranks_that_differ(world, "plan", plan.hash); !differing.empty()) {
     throw Failure({"plan_mismatch", "the ranks hold different plans: " + differing, "",
-                   "start every rank with the same run file, overrides and device profile"});
+                   "start every rank with the same run file, overrides and machine"});
   }
   const int devices = plan.mesh.device_count();
   if (world.size() != devices) {

@@ -13,7 +13,6 @@
 #include "gui/look/field_guard.h"
 #include "gui/look/in_picture.h"
 #include "gui/look/key_help.h"
-#include "gui/planning/chosen_network.h"
 
 namespace shardscope {
 namespace {
@@ -150,15 +149,12 @@ std::vector<bool> SweepTab::fixed() const {
 
 void SweepTab::start() {
   const RunConfig& config = workspace_.document.config();
-  hosts_ = chosen_hosts();
-  links_ = chosen_links();
   sweep_.start(config, factorisations(devices_->value(), config.mesh_axes, fixed(), most_meshes));
 }
 
 // The mesh aside.
 bool SweepTab::is_of_shown_config() const {
-  return with_mesh_axes(sweep_.config(), {}) == with_mesh_axes(workspace_.document.config(), {}) &&
-         hosts_ == chosen_hosts() && links_ == chosen_links();
+  return with_mesh_axes(sweep_.config(), {}) == with_mesh_axes(workspace_.document.config(), {});
 }
 
 void SweepTab::show_state() {
@@ -183,7 +179,7 @@ void SweepTab::show_state() {
     note_->setText(
         tr("planned: %1 of %2").arg(sweep_.done()).arg(counted_text(std::ssize(sweep_.meshes()), "mesh", "meshes")));
   } else if (is_old) {
-    note_->setText(tr("Out of date: %1, its hosts or links have changed since. Plan the meshes again.")
+    note_->setText(tr("Out of date: %1, its machine or hosts have changed since. Plan the meshes again.")
                        .arg(workspace_.document.title()));
   } else if (count > static_cast<int64_t>(most_meshes)) {
     note_->setText(tr("There are %1 meshes, of which the first %2 are planned; keep an axis to see the others.")

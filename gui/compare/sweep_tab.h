@@ -40,8 +40,6 @@ class SweepTab : public QWidget {
   QHBoxLayout* axes_line_;
   std::vector<std::string> axis_names_;
   std::vector<QCheckBox*> keep_;
-  std::string hosts_;  // for which the meshes were planned, and
-  std::vector<AxisLink> links_;
   QPushButton *plan_, *take_;
   QProgressBar* progress_;
   QTableView* table_;

@@ -66,8 +66,19 @@ void set_axis_size(Document& document, int axis, int64_t size) {
   if (loses_order) document.tell(order_lost());
 }
 
+void put_hosts(RunConfig& config, const HostsEdit& edit) {
+  config.hosts = edit.hosts;
+  config.machine = with_network(config.machine, edit.hosts.empty() ? NetworkChoice() : edit.network);
+}
+
+void set_hosts(Document& document, const std::string& hosts) {
+  RunConfig config = document.config();
+  put_hosts(config, {hosts, network_choice(config.machine)});
+  document.edit(std::move(config), Document::tr("hosts = %1").arg(qt(hosts)));
+}
+
 void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before,
-                   const std::optional<std::vector<int>>& devices) {
+                   const std::optional<std::vector<int>>& devices, const std::optional<HostsEdit>& hosts) {
   RunConfig config = rename_removed(document.config(), axes, before);
   // By way of names that no file has, so that two axes can change theirs.
   const auto passing = [](size_t axis) { return "\x01" + std::to_string(axis); };
@@ -80,6 +91,7 @@ void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::ve
   for (size_t i = 0; i < before.size(); ++i) config = rename_axis(config, passing(i), axes[i].name);
   const bool reorders = devices && *devices != config.mesh_devices;
   if (reorders) config.mesh_devices = *devices;
+  if (hosts) put_hosts(config, *hosts);
   const bool loses_order = put_axes(config, std::move(axes));
   QStringList sizes;
   for (const MeshAxis& axis : config.mesh_axes) sizes << QString("%1=%2").arg(qt(axis.name)).arg(axis.size);

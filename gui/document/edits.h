@@ -3,6 +3,7 @@
 #include <QString>
 #include <optional>
 
+#include "engine/machine/chosen_machine.h"
 #include "gui/document/array_ref.h"
 #include "gui/document/document.h"
 
@@ -16,8 +17,13 @@ void set_axis_size(Document& document, int axis, int64_t size);  // successive o
 // and rules follow an axis to its new name; those of a removed axis "data" whose name another one takes name
 // "data (removed)", which planning marks.
 // `devices`: their order from then on; left out, it is kept where their number is.
+// `hosts`: on which they lie, and what joins these; left out, as before.
+struct HostsEdit {
+  std::string hosts;  // as in the run file; empty: this host alone, and no network
+  NetworkChoice network;
+};
 void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before = {},
-                   const std::optional<std::vector<int>>& devices = {});
+                   const std::optional<std::vector<int>>& devices = {}, const std::optional<HostsEdit>& hosts = {});
 // The config on a mesh of other axes, as both edits make it.
 RunConfig with_mesh_axes(RunConfig config, std::vector<MeshAxis> axes);
 // Whether the config orders its devices in a way that a mesh of these axes cannot keep: both edits keep the order while
@@ -47,6 +53,7 @@ void set_zero(Document& document, ZeroConfig zero);
 void set_pipeline(Document& document, PipelineConfig pipeline);
 // Another mesh axis, of 2 stages, that is the pipeline: one edit.
 void add_pipeline_axis(Document& document);
+void set_hosts(Document& document, const std::string& hosts);
 void set_seed(Document& document, int64_t seed);
 void set_deterministic(Document& document, bool deterministic);
 

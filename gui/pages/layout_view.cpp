@@ -35,7 +35,7 @@ constexpr double mesh_begin = 0.45;  // where there is room: from this part of t
 
 std::vector<int> hosts_of(const Plan& plan) {
   std::vector<int> host_of;
-  const auto& ranks = plan.profile.ranks_per_host;
+  const auto& ranks = plan.ranks_per_host;
   if (ranks.size() < 2) return host_of;
   for (size_t host = 0; host < ranks.size(); ++host) host_of.insert(host_of.end(), size_t(ranks[host]), int(host));
   host_of.resize(size_t(plan.mesh.device_count()), int(ranks.size()) - 1);

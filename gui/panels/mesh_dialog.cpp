@@ -17,7 +17,6 @@
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "gui/planning/chosen_network.h"
 
 namespace shardscope {
 namespace {
@@ -26,16 +25,22 @@ Failure no_order(const std::string& message) {
   return Failure({"device_order", message, "mesh.devices", "numbers and ranges, such as 0-3, 8, 4-7"});
 }
 
-enum Column { name_column, size_column, rate_column, latency_column, columns };
+enum Column { name_column, size_column, columns };
 constexpr double gigabyte = 1e9, microsecond = 1e-6;
 
-// What a cell says, in units of `unit`.
-double rate_of(const QString& axis, const QString& text, double unit, const char* example) {
+// What a field says, in units of `unit`; nothing where it is empty.
+std::optional<double> number_in(const QLineEdit& field, double unit, const char* place, const char* example) {
+  const QString text = field.text().trimmed();
+  if (text.isEmpty()) return std::nullopt;
   bool is_number = false;
-  const double rate = text.toDouble(&is_number);
-  if (is_number && rate > 0 && rate <= 1e9) return rate * unit;
-  throw Failure({"link", "the link of " + axis.toStdString() + ": '" + text.toStdString() + "' is no rate",
-                 "links." + axis.toStdString(), example});
+  const double number = text.toDouble(&is_number);
+  if (is_number && number > 0 && number <= 1e9) return number * unit;
+  throw Failure({"network", "the network between hosts: '" + text.toStdString() + "' is no such number",
+                 std::string("machine.levels.network.") + place, example});
+}
+
+void show_number(QLineEdit& field, const std::optional<double>& number, double unit) {
+  field.setText(number ? QString::number(*number / unit) : QString());
 }
 
 int device_number(std::string_view text) {
@@ -104,28 +109,17 @@ MeshDialog::MeshDialog(const RunConfig& config, QWidget* parent)
       config_(config),
       table_(new QTableWidget(0, columns, this)),
       order_(new QLineEdit(qt(device_order_text(config.mesh_devices)), this)),
-      hosts_(new QLineEdit(qt(chosen_hosts()), this)),
+      hosts_(new QLineEdit(qt(config.hosts), this)),
+      rate_(new QLineEdit(this)),
+      latency_(new QLineEdit(this)),
       verdict_(new QLabel(this)),
       buttons_(new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this)) {
   setWindowTitle(tr("Mesh axes"));
-  table_->setHorizontalHeaderLabels({tr("Name"), tr("Size"), tr("Link, GB/s"), tr("Latency, \u00b5s")});
-  const QString of_links =
-      tr("What joins the devices along this axis: the bytes that one of them sends in a second, and how long one "
-         "exchange takes to begin. For predictions alone; empty: the memory of this machine. Of this program, not of "
-         "the run file.");
-  for (int column : {rate_column, latency_column}) table_->horizontalHeaderItem(column)->setToolTip(of_links);
+  table_->setHorizontalHeaderLabels({tr("Name"), tr("Size")});
   table_->horizontalHeader()->setSectionResizeMode(name_column, QHeaderView::Stretch);
   table_->verticalHeader()->hide();
   table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  const std::vector<AxisLink> links = chosen_links();
-  for (const MeshAxis& axis : config.mesh_axes) {
-    add_row(axis, axis.name);
-    const auto link = std::ranges::find(links, axis.name, &AxisLink::axis);
-    if (link == links.end()) continue;
-    const int row = table_->rowCount() - 1;
-    table_->item(row, rate_column)->setText(QString::number(link->bytes_per_second / gigabyte));
-    table_->item(row, latency_column)->setText(QString::number(link->latency / microsecond));
-  }
+  for (const MeshAxis& axis : config.mesh_axes) add_row(axis, axis.name);
   connect(table_, &QTableWidget::itemChanged, this, &MeshDialog::check);
 
   auto* side = new QVBoxLayout;
@@ -176,7 +170,21 @@ QWidget* MeshDialog::make_order() {
   hosts_->setPlaceholderText(tr("this machine alone"));
   hosts_->setToolTip(
       tr("The hosts of a run, with how many devices each takes: h0:4,h1:4. Devices 0, 1, 2\u2026 fill "
-         "them in this order. They are of this program, not of the run file: shardrun takes --hosts."));
+         "them in this order."));
+  const NetworkChoice network = network_choice(config_.machine);
+  show_number(*rate_, network.bytes_per_second, gigabyte);
+  show_number(*latency_, network.latency, microsecond);
+  rate_->setObjectName("networkRate");
+  rate_->setPlaceholderText(tr("GB/s"));
+  rate_->setToolTip(tr("What a host can send over the network in a second, in GB. Empty: as the machine says."));
+  latency_->setObjectName("networkLatency");
+  latency_->setPlaceholderText(tr("\u00b5s"));
+  latency_->setToolTip(
+      tr("How long a message between hosts takes to begin, in microseconds. Empty: as the machine "
+         "says."));
+  auto* between = new QHBoxLayout;
+  between->addWidget(rate_);
+  between->addWidget(latency_);
   auto* row = new QHBoxLayout;
   row->addWidget(order_, 1);
   row->addWidget(proposals);
@@ -184,9 +192,11 @@ QWidget* MeshDialog::make_order() {
   form->setContentsMargins(0, 0, 0, 0);
   form->addRow(tr("&Device order"), row);
   form->addRow(tr("&Hosts"), hosts_);
+  form->addRow(tr("&Network"), between);
+  static_cast<QLabel*>(form->labelForField(between))->setBuddy(rate_);
   static_cast<QLabel*>(form->labelForField(row))->setBuddy(order_);
   connect(order_, &QLineEdit::textChanged, this, &MeshDialog::check);
-  connect(hosts_, &QLineEdit::textChanged, this, &MeshDialog::check);
+  for (QLineEdit* field : {hosts_, rate_, latency_}) connect(field, &QLineEdit::textChanged, this, &MeshDialog::check);
   connect(proposals, &QComboBox::activated, this, [this, proposals](int choice) {
     propose_order(choice);
     proposals->setCurrentIndex(0);
@@ -219,15 +229,9 @@ std::vector<MeshAxis> MeshDialog::axes() const {
   return axes;
 }
 
-std::vector<AxisLink> MeshDialog::links() const {
-  std::vector<AxisLink> links;
-  for (int row = 0; row < table_->rowCount(); ++row) {
-    const QString name = cell(row, name_column), rate = cell(row, rate_column), latency = cell(row, latency_column);
-    if (rate.isEmpty() && latency.isEmpty()) continue;
-    links.push_back({name.toStdString(), rate_of(name, rate, gigabyte, "GB/s, such as 12.5"),
-                     rate_of(name, latency, microsecond, "microseconds, such as 10")});
-  }
-  return links;
+NetworkChoice MeshDialog::network() const {
+  return {number_in(*rate_, gigabyte, "bytes_per_second", "GB/s, such as 12.5"),
+          number_in(*latency_, microsecond, "latency", "microseconds, such as 10")};
 }
 
 std::vector<std::string> MeshDialog::names_before() const {
@@ -243,11 +247,9 @@ void MeshDialog::add_row(const MeshAxis& axis, const std::string& before) {
   auto* name = new QTableWidgetItem(qt(axis.name));
   name->setData(Qt::UserRole, qt(before));
   table_->setItem(row, 0, name);
-  for (int column : {size_column, rate_column, latency_column}) {
-    auto* number = new QTableWidgetItem(column == size_column ? QString::number(axis.size) : QString());
-    number->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    table_->setItem(row, column, number);
-  }
+  auto* number = new QTableWidgetItem(QString::number(axis.size));
+  number->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  table_->setItem(row, size_column, number);
 }
 
 void MeshDialog::move_row(int by) {
@@ -267,7 +269,8 @@ void MeshDialog::check() {
   try {
     const Mesh axes_alone(axes());
     const int count = axes_alone.device_count();
-    links();
+    network();
+    for (QLineEdit* field : {rate_, latency_}) field->setEnabled(!hosts().empty());
     text = counted_text(count, "device");
     const bool as_it_was = devices() == config_.mesh_devices;
     if (as_it_was && loses_device_order(config_, axes()))

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/config/run_config.h"
-#include "engine/plan/device_profile.h"
+#include "engine/machine/chosen_machine.h"
 
 class QDialogButtonBox;
 class QLabel;
@@ -15,7 +15,7 @@ class QLabel;
 namespace shardscope {
 
 // Adds, removes, renames, resizes and orders the axes of a config's mesh, says in which order the devices lie on it,
-// on which hosts, and what joins them along an axis. Illegal meshes are explained and cannot be accepted; what an edit
+// on which hosts, and what joins these. Illegal meshes are explained and cannot be accepted; what an edit
 // would take with it is said.
 class MeshDialog : public QDialog {
   Q_OBJECT
@@ -27,8 +27,8 @@ class MeshDialog : public QDialog {
   // As it is written: the device at each place of the grid, last axis fastest, "0-3, 8, 4-7"; empty: 0, 1, 2...
   std::vector<int> devices() const;
   std::string hosts() const;  // "h0:4,h1:4"; empty: this machine alone
-  // Of the axes that are given one. Throws Failure (code link) at what is no rate.
-  std::vector<AxisLink> links() const;
+  // What joins them. Throws Failure (code network) at what is no number.
+  NetworkChoice network() const;
 
  private:
   void add_row(const MeshAxis& axis, const std::string& before);
@@ -42,7 +42,7 @@ class MeshDialog : public QDialog {
   const RunConfig& config_;
   QTableWidget* table_;
   QLineEdit* order_;
-  QLineEdit* hosts_;
+  QLineEdit *hosts_, *rate_, *latency_;
   QLabel* verdict_;
   QDialogButtonBox* buttons_;
 };

@@ -19,7 +19,6 @@
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/look/fitted_fields.h"
-#include "gui/planning/chosen_network.h"
 #include "gui/planning/later_turn.h"
 
 namespace shardscope {
@@ -111,7 +110,6 @@ SettingsPanel::SettingsPanel(Workspace& workspace, QWidget* parent) : QWidget(pa
   area_->setWidget(holder_);
   connect(&workspace.document, &Document::configChanged, this, &SettingsPanel::show_config);
   connect(&workspace.planner, &Planner::delivered, this, &SettingsPanel::show_errors);
-  restore_chosen_network();
   rebuild();
 }
 
@@ -194,11 +192,11 @@ void SettingsPanel::rebuild() {
   add_field(tr("Deterministic"), "deterministic", deterministic, tr("On: dropout does nothing."));
 
   auto* hosts = new FittedLine(body_);
-  hosts->setText(QString::fromStdString(chosen_hosts()));
+  hosts->setText(qt(config.hosts));
   hosts->setPlaceholderText(tr("this host"));
-  connect(hosts, &QLineEdit::editingFinished, this, [this, hosts] { take_hosts(hosts->text().trimmed()); });
-  add_field(tr("Hosts"), "hosts", hosts,
-            tr("Hosts of the ranks, in order, as h0:4,h1:4; reached by ssh. Of this program, not of the run file."));
+  connect(hosts, &QLineEdit::editingFinished, this,
+          [this, hosts] { set_hosts(workspace_.document, hosts->text().trimmed().toStdString()); });
+  add_field(tr("Hosts"), "hosts", hosts, tr("Hosts of the ranks, in order, as h0:4,h1:4; reached by ssh."));
 
   add_pipeline(config.mesh_axes);
   add_group(OptionGroup::optimizer, tr("Optimizer"));
@@ -411,12 +409,6 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const ShownOption& optio
   return line;
 }
 
-void SettingsPanel::take_hosts(const QString& list) {
-  if (list.toStdString() == chosen_hosts()) return;
-  choose_hosts(list.toStdString());
-  workspace_.planner.request(workspace_.document.shared_config());
-}
-
 void SettingsPanel::show_config() {
   if (layout_signature() != signature_) {
     in_later_turn(this, [this] { rebuild_if_other(); });
@@ -426,6 +418,7 @@ void SettingsPanel::show_config() {
   show_value(fields_["steps"], config.steps);
   show_value(fields_["schedule.microbatches"], config.schedule.microbatches);
   show_rematerialisation(config.schedule.rematerialise);
+  show_value(fields_["hosts"], config.hosts);
   show_zero(config.sharding.zero);
   show_pipeline(config.pipeline);
   show_value(fields_["seed"], config.seed);

@@ -31,7 +31,6 @@ class SettingsPanel : public QWidget {
   void wrap_rows();
   void show_config();
   void show_errors();
-  void take_hosts(const QString& list);
   void rebuild();
   void rebuild_if_other();
   void add_rematerialisation(const std::string& policy);

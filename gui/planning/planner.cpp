@@ -1,12 +1,6 @@
 #include "gui/planning/planner.h"
 
-#include <algorithm>
-#include <numeric>
-
 #include "engine/base/path.h"
-#include "engine/config/host_list.h"
-#include "engine/mesh/device_count.h"
-#include "gui/planning/chosen_network.h"
 #include "gui/planning/disposal.h"
 #include "gui/planning/later_turn.h"
 
@@ -20,46 +14,21 @@ const T* find_by_path(const std::vector<T>& all, const std::unordered_map<std::s
   return found == index.end() ? nullptr : &all[found->second];
 }
 
-// A mesh that cannot be is the config's fault, not that of the hosts.
-std::vector<int> host_ranks(const RunConfig& config) {
-  const std::string hosts = chosen_hosts();
-  const int64_t ranks = device_count(config.mesh_axes);
-  if (const auto watched = watched_profile()) {
-    const std::vector<int>& theirs = watched->ranks_per_host;
-    return std::accumulate(theirs.begin(), theirs.end(), int64_t{0}) == ranks ? theirs : std::vector<int>();
-  }
-  if (hosts.empty() || ranks > Mesh::max_devices) return {};
-  return ranks_per_host(lay_over_hosts(parse_host_list(hosts, "hosts"), static_cast<int>(ranks), "hosts"));
-}
-
 std::vector<Error> faults_of(const RunConfig& config) {
   std::vector<Error> faults = validate(config);
   if (!faults.empty()) return faults;
   try {
-    host_ranks(config);
+    plan_request(config);
   } catch (const Failure& failure) {
     return failure.errors();
   }
   return {};
 }
 
-DeviceProfile profile_for(const RunConfig& config) {
-  const std::optional<DeviceProfile> watched = watched_profile();
-  DeviceProfile profile = watched ? *watched : host_profile();
-  profile.ranks_per_host = host_ranks(config);
-  if (watched) return profile;
-  for (const AxisLink& link : chosen_links()) {
-    if (std::ranges::find(config.mesh_axes, link.axis, &MeshAxis::name) == config.mesh_axes.end()) continue;
-    std::erase_if(profile.links, [&](const AxisLink& other) { return other.axis == link.axis; });
-    profile.links.push_back(link);
-  }
-  return profile;
-}
-
 }  // namespace
 
 PlanSource compiled_plans() {
-  return {[](const RunConfig& config, std::stop_token stop) { return compile(config, profile_for(config), stop); },
+  return {[](const RunConfig& config, std::stop_token stop) { return compile(plan_request(config), stop); },
           [](const RunConfig& config) { return list_parameters(config); },
           [](const RunConfig& config) { return faults_of(config); }};
 }

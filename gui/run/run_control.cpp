@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "engine/config/write.h"
+#include "engine/machine/machine_file.h"
 #include "gui/document/text.h"
-#include "gui/planning/chosen_network.h"
 
 namespace shardscope {
 namespace {
@@ -168,16 +168,14 @@ void RunControl::start(std::shared_ptr<const Plan> plan, const QString& checkpoi
   }
   const StoredRun stored = store_.add(*plan, directory_->path() + '/' + run_files::socket, directory_->path());
   begin(std::move(plan), stored, false);
-  const QString config = file(run_files::config), profile = file(run_files::profile);
+  const QString config = file(run_files::config), machine = file(run_files::machine);
   try {
     save_run_config(plan_->config, config.toStdString());
-    save_profile(plan_->profile, profile.toStdString());
+    save_machine(plan_->machine, machine.toStdString());
   } catch (const Failure& failure) {
     return fail(QString::fromUtf8(failure.what()));
   }
-  QStringList arguments{"train", config, "--socket", stored_.socket, "--profile", profile};
-  const std::string hosts = chosen_hosts();
-  if (!plan_->profile.ranks_per_host.empty() && !hosts.empty()) arguments << "--hosts" << qt(hosts);
+  QStringList arguments{"train", config, "--socket", stored_.socket, "--machine", machine};
   if (plan_->trains()) arguments << checkpoint_arguments(checkpoint);
   if (allow_changed_data) arguments << "--allow-changed-data";
   if (has_fit(*plan_)) arguments << "--predictions" << file(run_files::predictions);

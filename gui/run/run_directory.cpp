@@ -27,7 +27,7 @@ std::unique_ptr<const HeldFolder> hold(const QString& path) {
 
 bool is_of_a_run(const std::string& name) {
   for (const char* own :
-       {run_files::config, run_files::profile, run_files::output, run_files::errors, run_files::socket})
+       {run_files::config, run_files::machine, run_files::output, run_files::errors, run_files::socket})
     if (name == own) return true;
   return name.starts_with(run_files::predictions);
 }

@@ -17,10 +17,10 @@ StepWork step_work(const Plan& plan) {
     const auto stage = static_cast<size_t>(plan.stage_of(rank));
     if (stage < plan.pipeline.totals.size()) work.flops += plan.pipeline.totals[stage].flops_per_device;
   }
-  const DeviceProfile& profile = plan.profile;
-  const bool is_bf16 = !plan.bf16_products.empty() && profile.matrix_flops_per_core_bf16 > 0;
-  work.peak = (is_bf16 ? profile.matrix_flops_per_core_bf16 : profile.matrix_flops_per_core) *
-              profile.cores_per_rank(ranks) * ranks;
+  const Device& device = plan.machine.device;
+  const Precision precision = plan.bf16_products.empty() ? Precision::f32 : Precision::bf16;
+  const double share = device.kind == DeviceKind::host_cores ? double(device.cores) / plan.ranks_on_host() : 1;
+  if (const ProductRate* rate = find_products(device, precision)) work.peak = rate->flops_per_second * share * ranks;
   return work;
 }
 

@@ -11,7 +11,7 @@ struct StepWork {
   double items = 0;
   bool are_tokens = false;  // else examples
   double flops = 0;
-  double peak = 0;  // FLOP a second that the matrix units of all ranks could do, by the profile
+  double peak = 0;  // FLOP a second that the matrix units of all ranks could do, by the machine
 
   double per_second(double seconds) const { return seconds > 0 ? items / seconds : 0; }
   double share_of_peak(double seconds) const { return seconds > 0 && peak > 0 ? flops / seconds / peak : 0; }

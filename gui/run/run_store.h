@@ -11,7 +11,7 @@ namespace shardscope {
 
 // What lies in the directory of a run; predictions also with an ending, while they are made.
 namespace run_files {
-inline constexpr const char *config = "run.json", *profile = "profile.json", *output = "output", *errors = "errors",
+inline constexpr const char *config = "run.json", *machine = "machine.json", *output = "output", *errors = "errors",
                             *predictions = "predictions.jsonl", *socket = "socket", *left = "left";
 }
 

@@ -17,6 +17,7 @@
 #include "engine/base/standard_streams.h"
 #include "engine/compile/compile.h"
 #include "engine/export/export_kind.h"
+#include "engine/machine/host_machine.h"
 #include "engine/session/recorded_run.h"
 #include "gui/document/text.h"
 #include "gui/export/picture_file.h"
@@ -63,21 +64,22 @@ void name_program() {
 }
 
 QList<QCommandLineOption> own_options() {
-  return {{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
-          {"size", "Window size; with --export the least size of the picture.", "WxH", "1280x800"},
-          {"page", "Page to show: layout, flow, memory, collectives, timeline, pipeline, compare; --export also run.",
-           "NAME"},
-          {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
-          {"train", "Start training; pictures are taken at the end of the run."},
-          {"loss-plot", "Train, write the loss curve to a picture (SVG or PNG) and exit.", "FILE"},
-          {"fit-plot", "Train, write the data and the model's predictions of them likewise.", "FILE"},
-          {"export", "Draw a page into a file and exit: svg, png or pdf.", "KIND"},
-          {"out", "The file that --export writes.", "FILE"},
-          {"record", "Recorded run of the file's plan; --export shows what it measured.", "FOLDER"},
-          {"trace", "Recorded step to show: latest, slowest, median.", "CHOICE", "median"},
-          {"scale", "Pixels of a PNG for each of the page.", "N", "2"},
-          {"profile", "Device profile to plan with, in place of this machine's.", "FILE"},
-          {"theme", "light or dark; the last choice when left out.", "NAME"}};
+  return {
+      {"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
+      {"size", "Window size; with --export the least size of the picture.", "WxH", "1280x800"},
+      {"page", "Page to show: layout, flow, memory, collectives, timeline, pipeline, compare; --export also run.",
+       "NAME"},
+      {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
+      {"train", "Start training; pictures are taken at the end of the run."},
+      {"loss-plot", "Train, write the loss curve to a picture (SVG or PNG) and exit.", "FILE"},
+      {"fit-plot", "Train, write the data and the model's predictions of them likewise.", "FILE"},
+      {"export", "Draw a page into a file and exit: svg, png or pdf.", "KIND"},
+      {"out", "The file that --export writes.", "FILE"},
+      {"record", "Recorded run of the file's plan; --export shows what it measured.", "FOLDER"},
+      {"trace", "Recorded step to show: latest, slowest, median.", "CHOICE", "median"},
+      {"scale", "Pixels of a PNG for each of the page.", "N", "2"},
+      {{"machine", "profile"}, "Plan for this machine, host or a machine's file, in place of the run file's.", "NAME"},
+      {"theme", "light or dark; the last choice when left out.", "NAME"}};
 }
 
 void add_options(QCommandLineParser& parser) {
@@ -243,11 +245,11 @@ class PageExport : public QObject {
   std::unique_ptr<PageRecorder> recorder_;
 };
 
-PlanSource plan_source(const QString& profile) {
+PlanSource plan_source(const QString& machine) {
   PlanSource source = compiled_plans();
-  if (profile.isEmpty()) return source;
-  source.plan = [profile = load_profile(profile.toStdString())](const RunConfig& config, std::stop_token stop) {
-    return compile(config, profile, stop);
+  if (machine.isEmpty()) return source;
+  source.plan = [machine = find_machine(machine.toStdString())](const RunConfig& config, std::stop_token stop) {
+    return compile({config, with_hosts(machine, ranks_per_host(config))}, stop);
   };
   return source;
 }
@@ -275,7 +277,7 @@ int draw_page(const QCommandLineParser& options) {
   if (options.value("scale").toDouble() <= 0) return fail("--scale is a number above 0");
   try {
     QApplication::setQuitOnLastWindowClosed(false);
-    PageExport drawing(plan_source(options.value("profile")), options);
+    PageExport drawing(plan_source(options.value("machine")), options);
     return QApplication::exec();
   } catch (const Failure& failure) {
     return fail(QString::fromUtf8(failure.what()));

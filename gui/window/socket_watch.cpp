@@ -3,8 +3,9 @@
 #include <utility>
 
 #include "engine/config/parse.h"
+#include "engine/machine/chosen_machine.h"
+#include "engine/machine/machine_file.h"
 #include "gui/document/text.h"
-#include "gui/planning/chosen_network.h"
 #include "gui/run/socket_errors.h"
 #include "gui/window/attach_dialog.h"
 
@@ -14,11 +15,7 @@ SocketWatch::SocketWatch(Workspace& workspace, Files& files, QWidget& window)
     : QObject(&window), workspace_(workspace), files_(files), window_(window) {
   connect(&workspace.run, &RunControl::greeted, this, &SocketWatch::take_hello, Qt::QueuedConnection);
   connect(&workspace.planner, &Planner::delivered, this, &SocketWatch::take_plan);
-  connect(&workspace.document, &Document::replaced, this,
-          [this] { watch_profile(std::exchange(profile_, std::nullopt)); });
 }
-
-SocketWatch::~SocketWatch() { watch_profile(std::nullopt); }
 
 void SocketWatch::choose() {
   if (workspace_.run.is_active()) return;
@@ -46,7 +43,7 @@ SocketWatch::Told SocketWatch::read(const HelloMessage& hello, const std::string
   Told told;
   try {
     told.config = parse_run_config(hello.config_json, path);
-    if (!hello.profile_json.empty()) told.profile = parse_profile(hello.profile_json, path);
+    if (!hello.machine_json.empty()) told.config.machine = machine_choice(parse_machine(hello.machine_json, path));
   } catch (const Failure& failure) {
     told.errors = failure.errors();
   }
@@ -63,7 +60,6 @@ void SocketWatch::take_told(Told told) {
     workspace_.run.leave();
     return;
   }
-  profile_ = std::move(told.profile);
   const QString name = qt(told.config.model.name) + ".json";
   workspace_.document.reset(std::move(told.config), {}, name);
   being_planned_ = workspace_.document.shared_config();

@@ -2,7 +2,6 @@
 
 #include <QObject>
 #include <memory>
-#include <optional>
 
 #include "gui/background/background.h"
 #include "gui/window/files.h"
@@ -10,14 +9,13 @@
 
 namespace shardscope {
 
-// Run > Attach to a socket: watches a run that was started elsewhere. What it says of itself (run file, device profile)
+// Run > Attach to a socket: watches a run that was started elsewhere. What it says of itself (run file, machine)
 // becomes the document and its plan, unless they are those that are shown; so measured stands beside planned.
 class SocketWatch : public QObject {
   Q_OBJECT
  public:
   // `window`: what the dialogs belong to.
   SocketWatch(Workspace& workspace, Files& files, QWidget& window);
-  ~SocketWatch() override;
 
   void choose();
   // Without effect but a fault where nobody answers there.
@@ -32,7 +30,6 @@ class SocketWatch : public QObject {
   // What a run says of itself, read.
   struct Told {
     RunConfig config;
-    std::optional<DeviceProfile> profile;
     std::vector<Error> errors;
   };
   static Told read(const HelloMessage& hello, const std::string& path);
@@ -45,7 +42,6 @@ class SocketWatch : public QObject {
   Files& files_;
   QWidget& window_;
   QString path_;
-  std::optional<DeviceProfile> profile_;            // of the document that comes next
   std::shared_ptr<const RunConfig> being_planned_;  // of the run
   Background<Told> reading_{[this](Told told) { take_told(std::move(told)); }};
 };

@@ -91,7 +91,7 @@ void Verdict::refresh(bool with_difference) {
               tr("%1 sent by each device in a step, %2 a device")
                   .arg(qt(exact_bytes(now.wire_bytes_per_device)), qt(flops_text(now.flops_per_device))));
   show_number(time_field, now.seconds_per_step, old.seconds_per_step, difference, seconds_text, tr("about %1 a step"),
-              tr("predicted for %1: %2 s").arg(qt(plan->profile.name)).arg(now.seconds_per_step, 0, 'f', 6));
+              tr("predicted for %1: %2 s").arg(qt(plan->machine.name)).arg(now.seconds_per_step, 0, 'f', 6));
   fields_[planning_field]->setText(tr("%1 to plan").arg(qt(seconds_text(plan->planning_milliseconds / 1000))));
   fields_[planning_field]->show();
 }

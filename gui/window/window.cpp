@@ -16,7 +16,6 @@
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/panels/mesh_dialog.h"
-#include "gui/planning/chosen_network.h"
 #include "gui/window/about_dialog.h"
 #include "gui/window/file_bar.h"
 #include "gui/window/last_session.h"
@@ -229,13 +228,8 @@ bool MainWindow::may_exceed_memory() {
 void MainWindow::editMesh() {
   MeshDialog dialog(workspace_->document.config(), this);
   if (dialog.exec() != QDialog::Accepted) return;
-  const bool moves = dialog.hosts() != chosen_hosts() || dialog.links() != chosen_links();
-  choose_hosts(dialog.hosts());
-  choose_links(dialog.links());
-  set_mesh_axes(workspace_->document, dialog.axes(), dialog.names_before(), dialog.devices());
-  if (!moves) return;
-  mesh_bar()->legal_sizes().forget();
-  workspace_->planner.request(workspace_->document.shared_config());
+  set_mesh_axes(workspace_->document, dialog.axes(), dialog.names_before(), dialog.devices(),
+                HostsEdit{dialog.hosts(), dialog.network()});
 }
 
 void MainWindow::copy_plan() {

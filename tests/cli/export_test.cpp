@@ -65,9 +65,9 @@ class ExportTest : public QObject {
     QVERIFY(again.code == 2 && again.output.isEmpty() && again.errors.contains("there is a record of a run"));
   }
 
-  void the_run_file_and_the_profile_of_a_record_are_those_of_the_run() {
+  void the_run_file_and_the_machine_of_a_record_are_those_of_the_run() {
     const ProgramResult result =
-        shardrun({"train", record_ + "/run_file.json", "--profile", record_ + "/profile.json"});
+        shardrun({"train", record_ + "/run_file.json", "--machine", record_ + "/machine.json"});
     QCOMPARE(losses(result.output), losses(trained_.output));
   }
 

@@ -91,7 +91,7 @@ class HeadlessTest : public QObject {
     const ProgramResult exported =
         shardrun(QStringList{"export"} + small + QStringList{"--set", "steps=4", "--to", "slurm", out});
     QVERIFY2(exported.code == 0, qPrintable(exported.errors));
-    QCOMPARE(names_in(out), (QStringList{"README.txt", "hosts", "job.sbatch", "mpirun.sh", "plan.json", "profile.json",
+    QCOMPARE(names_in(out), (QStringList{"README.txt", "hosts", "job.sbatch", "machine.json", "mpirun.sh", "plan.json",
                                          "run.json", "train.sh"}));
     for (const char* script : {"/train.sh", "/mpirun.sh", "/job.sbatch"}) {
       const ProgramResult checked = run_script(out + script, {"--check"});

@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "engine/cli/plan_report.h"
+#include "engine/machine/host_machine.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 // The algorithm's lines without numbers and bytes.
 QStringList lines(const std::string& name, const std::vector<std::string>& settings = {}) {
-  const QString text = QString::fromStdString(plan_steps_text(compile(system_run(name, settings), DeviceProfile{})));
+  const QString text = QString::fromStdString(plan_steps_text(compile({system_run(name, settings), reference_host()})));
   QStringList found;
   for (QString line : text.split('\n')) {
     const qsizetype equals = line.indexOf(" = ");
@@ -52,7 +53,7 @@ class PlanStepsTest : public QObject {
   }
 
   void what_backward_shares_of_forward_costs_nothing_and_says_so() {
-    const Plan plan = compile(system_run("tensor_parallel_mlp", {}), DeviceProfile{});
+    const Plan plan = compile({system_run("tensor_parallel_mlp", {}), reference_host()});
     const QString text = QString::fromStdString(plan_steps_text(plan));
     QCOMPARE(text.count("shared with"), 1);
     QVERIFY(text.contains("In[B, D] = AllGather(In[B, D_Y])") && text.contains("shared with forward 2"));
@@ -70,7 +71,7 @@ class PlanStepsTest : public QObject {
 
   void every_step_of_forward_and_backward_has_a_line() {
     for (const SystemPreset& one : system_presets()) {
-      const Plan plan = compile(system_run(one.name, one.small), DeviceProfile{});
+      const Plan plan = compile({system_run(one.name, one.small), reference_host()});
       const QString text = QString::fromStdString(plan_steps_text(plan));
       qsizetype steps = 0;
       for (const RepeatedInstruction& repeated : distinct_instructions(plan.program.main())) {

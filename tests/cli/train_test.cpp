@@ -12,7 +12,8 @@
 #include <cstdio>
 #include <functional>
 
-#include "engine/plan/device_profile.h"
+#include "engine/machine/host_machine.h"
+#include "engine/machine/machine_file.h"
 #include "engine/session/processes.h"
 #include "tests/cli/small_run.h"
 
@@ -98,7 +99,7 @@ class TrainTest : public QObject {
   void limits_that_a_run_would_break_are_said_before_it_starts_data();
   void limits_that_a_run_would_break_are_said_before_it_starts();
   void a_deadline_that_does_not_exist_is_refused();
-  void all_ranks_plan_with_the_profile_of_the_run();
+  void all_ranks_plan_for_the_machine_of_the_run();
   void a_reader_that_goes_away_ends_the_run_as_it_ends_other_programs();
 };
 
@@ -258,10 +259,10 @@ void TrainTest::a_world_that_does_not_fit_the_mesh_is_refused() {
 
 void TrainTest::a_plan_that_does_not_fit_the_memory_is_refused_under_any_starter_unless_forced() {
   QTemporaryDir directory;
-  DeviceProfile profile;
-  profile.memory_bytes = 1 << 20;
-  save_profile(profile, directory.filePath("profile").toStdString());
-  const QStringList train = small + QStringList{"--steps", "1", "--profile", directory.filePath("profile")};
+  Machine machine = reference_host();
+  machine.device.memory_bytes = 1 << 20;
+  save_machine(machine, directory.filePath("machine").toStdString());
+  const QStringList train = small + QStringList{"--steps", "1", "--machine", directory.filePath("machine")};
   const ProgramResult alone = shardrun(QStringList{"train"} + train), own = mpirun_train(2, train);
   for (const ProgramResult& result : {alone, own}) {
     QCOMPARE(result.code, 2);
@@ -442,16 +443,16 @@ void TrainTest::a_deadline_that_does_not_exist_is_refused() {
   QVERIFY2(result.errors.contains("did you mean 'training'"), qPrintable(result.errors));
 }
 
-// Each rank would find another profile in the file that its environment names.
-void TrainTest::all_ranks_plan_with_the_profile_of_the_run() {
+// Each rank would find another machine in the file that its environment names.
+void TrainTest::all_ranks_plan_for_the_machine_of_the_run() {
   QTemporaryDir directory;
   QVERIFY(QDir(directory.path()).mkdir("0") && QDir(directory.path()).mkdir("1"));
-  DeviceProfile profile;
+  Machine machine = reference_host();
   for (const char* rank : {"0", "1"}) {
-    profile.step_latency *= 2;
-    save_profile(profile, directory.filePath(rank).toStdString() + "/profile.json");
+    machine.device.instruction_latency *= 2;
+    save_machine(machine, directory.filePath(rank).toStdString() + "/machine.json");
   }
-  const QString script = "export SHARDSCOPE_PROFILE=$0/$OMPI_COMM_WORLD_RANK/profile.json; exec \"$@\"";
+  const QString script = "export SHARDSCOPE_PROFILE=$0/$OMPI_COMM_WORLD_RANK/machine.json; exec \"$@\"";
   QProcess process;
   QStringList launch = {"--oversubscribe", "-n", "2", "sh", "-c", script, directory.path()};
   if (::geteuid() == 0) launch.prepend("--allow-run-as-root");

@@ -1,9 +1,11 @@
 #include "engine/plan/advice.h"
+#include "engine/machine/host_machine.h"
 
 #include <QTest>
 #include <cmath>
 
 #include "tests/compile/system_preset.h"
+#include "tests/machine/host_rates.h"
 #include "tests/test_program.h"
 
 namespace advice_test {
@@ -29,7 +31,7 @@ double collective_share(const Plan& plan) {
 
 // A plan of one device whose peak leaves `unused` of `bytes` free.
 Plan with_arena(int64_t bytes, int64_t unused) {
-  Plan plan = compile(system_run("mintext_mlp", {}, {1, 1}), DeviceProfile{});
+  Plan plan = compile({system_run("mintext_mlp", {}, {1, 1}), reference_host()});
   plan.totals.memory_total = bytes;
   plan.totals.live_lower_bound = bytes - unused;
   return plan;
@@ -46,7 +48,7 @@ class AdviceTest : public QObject {
     size_t plans = 0;
     for (const SystemPreset& one : system_presets()) {
       for (const std::vector<int64_t>& mesh : meshes_of(one.mesh_axes)) {
-        const Plan plan = compile(system_run(one.name, one.small, mesh), unlike_profiles()[plans++ % 3]);
+        const Plan plan = compile({system_run(one.name, one.small, mesh), unlike_machines()[plans++ % 3]});
         const double share = collective_share(plan);
         const std::vector<Error> advised = advice(plan);
         const Error* warning = find(advised, "communication");
@@ -65,14 +67,14 @@ class AdviceTest : public QObject {
   }
 
   void communication_of_any_stage_and_between_stages_counts() {
-    DeviceProfile slow, quick;
-    slow.collective_latency = 0.01;
-    quick.collective_latency = 0;
-    quick.collective_bytes_per_core = 1e15;
+    Machine slow = reference_host(), quick = reference_host();
+    test::rendezvous_latency(slow) = 0.01;
+    test::rendezvous_latency(quick) = 0;
+    test::copy_rate(quick) = 1e15;
     const RunConfig config =
         load_run_file(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets/workshop_gpipe.json");
-    QVERIFY(!find(advice(compile(config, quick)), "communication"));
-    const std::vector<Error> advised = advice(compile(config, slow));
+    QVERIFY(!find(advice(compile({config, quick})), "communication"));
+    const std::vector<Error> advised = advice(compile({config, slow}));
     const Error* told = find(advised, "communication");
     QVERIFY(told);
     QVERIFY2(told->message.find("step on stage ") != std::string::npos, told->message.c_str());
@@ -90,7 +92,7 @@ class AdviceTest : public QObject {
 
   void no_preset_is_fragmented() {
     for (const SystemPreset& one : system_presets()) {
-      const Plan plan = compile(system_run(one.name, {}), DeviceProfile{});
+      const Plan plan = compile({system_run(one.name, {}), reference_host()});
       QVERIFY2(!find(advice(plan), "fragmentation"), one.name.c_str());
     }
   }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/config/write.h"
+#include "engine/machine/host_machine.h"
 #include "tests/compile/random_run.h"
 #include "tests/compile/system_preset.h"
 #include "tests/laws/pipeline_case.h"
@@ -35,7 +36,7 @@ Traffic traffic_of(const Plan& plan) {
 }
 
 Plan planned(RunConfig config, const std::string& dtype) {
-  return compile(with_settings(config, {"model.compute_dtype=" + dtype}), DeviceProfile{});
+  return compile({with_settings(config, {"model.compute_dtype=" + dtype}), reference_host()});
 }
 
 // What one device keeps of its layers from forward to backward, for one microbatch.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/compile/compile.h"
+#include "engine/machine/host_machine.h"
 #include "engine/plan/host_memory.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/preset.h"
@@ -25,7 +26,7 @@ Faults sorted(const std::vector<Error>& errors) {
 }
 
 Faults faults_of(const RunConfig& config) {
-  return sorted(errors_of([&] { compile(config, DeviceProfile{}); }));
+  return sorted(errors_of([&] { compile({config, reference_host()}); }));
 }
 
 RunConfig decoder() { return preset("parallax_decoder", {4, 2}, LayoutMode::fastest); }
@@ -167,18 +168,18 @@ class ErrorsTest : public QObject {
   void a_request_to_stop_cancels() {
     std::stop_source source;
     source.request_stop();
-    QVERIFY_THROWS_EXCEPTION(Cancelled, compile(decoder(), DeviceProfile{}, source.get_token()));
+    QVERIFY_THROWS_EXCEPTION(Cancelled, compile({decoder(), reference_host()}, source.get_token()));
   }
 
   void ranks_that_exceed_the_hosts_memory_are_refused_with_the_numbers_unless_forced() {
-    DeviceProfile profile;
-    const Plan fits = compile(decoder(), profile);
+    Machine machine = reference_host();
+    const Plan fits = compile({decoder(), machine});
     require_host_memory(fits, false);
     const int64_t needed = fits.totals.memory_total * 8;
-    profile.memory_bytes = needed;
-    QVERIFY(!host_memory_excess(compile(decoder(), profile)));
-    profile.memory_bytes = 1 << 20;  // beyond what any layout can save
-    const Plan larger = compile(decoder(), profile);
+    machine.device.memory_bytes = needed;
+    QVERIFY(!host_memory_excess(compile({decoder(), machine})));
+    machine.device.memory_bytes = 1 << 20;  // beyond what any layout can save
+    const Plan larger = compile({decoder(), machine});
     const std::vector<Error> errors = errors_of([&] { require_host_memory(larger, false); });
     QCOMPARE(errors.size(), size_t{1});
     QCOMPARE(errors[0].code, std::string("memory"));

@@ -2,6 +2,7 @@
 
 #include "engine/compile/compile.h"
 #include "engine/config/write.h"
+#include "engine/machine/host_machine.h"
 #include "tests/compile/preset.h"
 #include "tests/compile/random_run.h"
 #include "tests/compile/system_preset.h"
@@ -16,9 +17,9 @@ namespace {
 
 constexpr int run_count = 150;
 
-Plan planned(RunConfig config, LayoutMode mode, const DeviceProfile& profile) {
+Plan planned(RunConfig config, LayoutMode mode, const Machine& machine) {
   config.sharding.mode = mode;
-  return compile(config, profile);
+  return compile({config, machine});
 }
 
 // The presets on all their meshes, then random runs.
@@ -38,11 +39,11 @@ class LayoutModesTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void as_written_the_program_is_the_same_under_every_profile() {
+  void as_written_the_program_is_the_same_on_every_machine() {
     for (const RunConfig& config : runs(1)) {
-      const std::vector<DeviceProfile> machines = unlike_profiles();
+      const std::vector<Machine> machines = unlike_machines();
       const std::string first = program_of(planned(config, LayoutMode::as_written, machines[0]));
-      for (const DeviceProfile& machine : machines) {
+      for (const Machine& machine : machines) {
         const bool same = program_of(planned(config, LayoutMode::as_written, machine)) == first;
         QVERIFY2(same, write_run_config(config).c_str());
       }
@@ -51,7 +52,7 @@ class LayoutModesTest : public QObject {
 
   void fastest_is_never_slower_than_as_written() {
     for (const RunConfig& config : runs(2)) {
-      for (const DeviceProfile& machine : unlike_profiles()) {
+      for (const Machine& machine : unlike_machines()) {
         const double written = planned(config, LayoutMode::as_written, machine).totals.seconds_per_step;
         const double fastest = planned(config, LayoutMode::fastest, machine).totals.seconds_per_step;
         QVERIFY2(fastest <= written, (std::to_string(fastest / written) + "\n" + write_run_config(config)).c_str());
@@ -63,10 +64,10 @@ class LayoutModesTest : public QObject {
   void under_a_limit_fastest_fits_and_is_no_slower_wherever_as_written_fits() {
     int smaller = 0, fitting = 0;
     for (const RunConfig& config : runs(3)) {
-      const Plan free = planned(config, LayoutMode::fastest, DeviceProfile{});
-      DeviceProfile tight;
+      const Plan free = planned(config, LayoutMode::fastest, reference_host());
+      Machine tight = reference_host();
       const int64_t limit = free.totals.memory_total * 97 / 100;
-      tight.memory_bytes = limit * free.mesh.device_count();
+      tight.device.memory_bytes = limit * free.mesh.device_count();
       const Plan limited = planned(config, LayoutMode::fastest, tight);
       const Plan written = planned(config, LayoutMode::as_written, tight);
       smaller += limited.totals.memory_total < free.totals.memory_total;
@@ -80,17 +81,17 @@ class LayoutModesTest : public QObject {
 
   void a_limit_of_the_run_file_is_kept_or_told() {
     RunConfig config = preset("parallax_decoder", {4, 2}, LayoutMode::fastest);
-    const int64_t free = compile(config, DeviceProfile{}).totals.memory_total;
+    const int64_t free = compile({config, reference_host()}).totals.memory_total;
     auto told = [](const Plan& plan) {
       return std::any_of(plan.warnings.begin(), plan.warnings.end(),
                          [](const Error& warning) { return to_string(warning.place) == "sharding.memory_limit_mib"; });
     };
     config.sharding.memory_limit_mib = (free >> 20) * 19 / 20;
-    const Plan kept = compile(config, DeviceProfile{});
+    const Plan kept = compile({config, reference_host()});
     QVERIFY(kept.totals.memory_total <= *config.sharding.memory_limit_mib << 20);
     QVERIFY(!told(kept));
     config.sharding.memory_limit_mib = 1;
-    QVERIFY(told(compile(config, DeviceProfile{})));
+    QVERIFY(told(compile({config, reference_host()})));
   }
 };
 

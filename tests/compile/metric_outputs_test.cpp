@@ -3,6 +3,7 @@
 #include <QTest>
 
 #include "engine/compile/compile.h"
+#include "engine/machine/host_machine.h"
 #include "tests/compile/preset.h"
 #include "tests/test_program.h"
 
@@ -32,7 +33,7 @@ class MetricOutputsTest : public QObject {
   }
 
   void a_plan_has_its_models_metrics_as_whole_scalars_on_every_device() {
-    const Plan plan = compile(test::preset("parallax_decoder", {4, 2}, LayoutMode::fastest), DeviceProfile{});
+    const Plan plan = compile({test::preset("parallax_decoder", {4, 2}, LayoutMode::fastest), reference_host()});
     QCOMPARE(metric_names(plan.metrics), (std::vector<std::string>{"loss", "accuracy"}));
     for (const Metric& metric : plan.metrics) {
       const ProgramValue& value = plan.program.values.at(metric.values.at(0));

@@ -1,5 +1,6 @@
 #include <QTest>
 
+#include "engine/machine/host_machine.h"
 #include "models/registry.h"
 #include "tests/compile/plan_check.h"
 #include "tests/compile/system_preset.h"
@@ -48,7 +49,7 @@ RunConfig small_run(const std::string& model) {
 
 std::string fault_with(const RunConfig& config, const std::vector<std::string>& settings) {
   try {
-    return fault_of(compile(with_settings(config, settings), DeviceProfile{}));
+    return fault_of(compile({with_settings(config, settings), reference_host()}));
   } catch (const Failure& failure) {
     return failure.what();
   }

@@ -1,5 +1,6 @@
 #include <QtTest>
 
+#include "engine/machine/host_machine.h"
 #include "tests/laws/pipeline_case.h"
 #include "tests/test_program.h"
 
@@ -56,7 +57,7 @@ class PipelineErrorsTest : public QObject {
                c.sharding.rules = {{"**", LargestDimension{{"pipeline"}, 0}}};
              }),
              QStringList("sharding.rules[0]"));
-    const Plan plan = compile(in_stages(four_layers(), {}), DeviceProfile{});
+    const Plan plan = compile({in_stages(four_layers(), {}), reference_host()});
     for (const ProgramValue& value : plan.program.values) {
       for (int dim = 0; dim < value.sharding.rank; ++dim) {
         for (AxisIndex axis : value.sharding.dims[dim]) QVERIFY(axis != *plan.pipeline.axis);
@@ -66,7 +67,7 @@ class PipelineErrorsTest : public QObject {
 
   void layers_are_cut_such_that_the_slowest_stage_is_fast() {
     const auto layers = [](const std::vector<std::string>& more) {
-      return compile(in_stages(four_layers(more), {}), DeviceProfile{}).pipeline.layers;
+      return compile({in_stages(four_layers(more), {}), reference_host()}).pipeline.layers;
     };
     QCOMPARE(layers({}), (std::vector<int>{2, 2}));
     QCOMPARE(layers({"model.vocab_size=4096"}), (std::vector<int>{3, 1}));  // a head that outweighs a layer

@@ -7,6 +7,7 @@
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
 #include "engine/config/write.h"
+#include "engine/machine/host_machine.h"
 #include "tests/test_program.h"
 
 namespace plan_hash_test {
@@ -21,8 +22,8 @@ std::string preset_path(const std::string& name) { return SHARDSCOPE_SOURCE_DIR 
 }  // namespace
 
 // tests/golden/plan_hashes.json: what plan.json says of each preset after
-//   shardrun export presets/NAME.json --to headless OUT --profile PROFILE
-// with a PROFILE of the rates of DeviceProfile{}. Those of mode fastest were written when it was called cheapest.
+//   shardrun export presets/NAME.json --to headless OUT --machine MACHINE
+// with a MACHINE of the rates of reference_host(). Those of mode fastest were written when it was called cheapest.
 class PlanHashTest : public QObject {
   Q_OBJECT
 
@@ -33,7 +34,7 @@ class PlanHashTest : public QObject {
     for (const auto& [name, hash] : golden.items()) {
       const RunConfig config = load_run_file(preset_path(name));
       fastest += config.sharding.mode == LayoutMode::fastest;
-      QCOMPARE(fmt::format("{:016x}", compile(config, DeviceProfile{}).hash), hash.get<std::string>());
+      QCOMPARE(fmt::format("{:016x}", compile({config, reference_host()}).hash), hash.get<std::string>());
     }
     QVERIFY(fastest >= 5 && fastest < static_cast<int>(golden.size()));
   }
@@ -45,7 +46,7 @@ class PlanHashTest : public QObject {
     QVERIFY(at != std::string::npos);
     const RunConfig former = parse_run_config(text.replace(at, 9, "\"cheapest\""), "f");
     QVERIFY(former == config);
-    QCOMPARE(compile(former, DeviceProfile{}).hash, compile(config, DeviceProfile{}).hash);
+    QCOMPARE(compile({former, reference_host()}).hash, compile({config, reference_host()}).hash);
     QVERIFY(write_run_config(former).find("cheapest") == std::string::npos);
   }
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/compile/compile.h"
+#include "engine/machine/host_machine.h"
 #include "tests/compile/plan_check.h"
 #include "tests/compile/preset.h"
 #include "tests/compile/xla_limits.h"
@@ -37,7 +38,7 @@ class PresetsTest : public QObject {
     for (const std::string& name : preset_names) {
       for (MeshSizes mesh : preset_meshes) {
         for (LayoutMode mode : {LayoutMode::as_written, LayoutMode::fastest}) {
-          plans_.push_back({name, mesh, mode, compile(preset(name, mesh, mode), DeviceProfile{})});
+          plans_.push_back({name, mesh, mode, compile({preset(name, mesh, mode), reference_host()})});
         }
       }
     }
@@ -124,7 +125,7 @@ class PresetsTest : public QObject {
     for (MeshSizes mesh : {MeshSizes{1, 1}, MeshSizes{4, 2}, MeshSizes{1, 8}}) {
       RunConfig config = preset(preset_names[0], mesh, LayoutMode::fastest);
       config.model.options[3].second = int64_t{12};
-      const PlanTotals totals = compile(config, DeviceProfile{}).totals;
+      const PlanTotals totals = compile({config, reference_host()}).totals;
       QVERIFY2(totals.fragmentation() <= 0.02, std::to_string(totals.fragmentation()).c_str());
     }
   }

@@ -3,9 +3,11 @@
 #include "engine/compile/compile.h"
 #include "engine/compile/plan_hash.h"
 #include "engine/config/write.h"
+#include "engine/machine/host_machine.h"
 #include "tests/compile/plan_check.h"
 #include "tests/compile/preset.h"
 #include "tests/compile/random_run.h"
+#include "tests/machine/host_rates.h"
 #include "tests/test_program.h"
 
 namespace random_runs_test {
@@ -49,7 +51,7 @@ class RandomRunsTest : public QObject {
         config.sharding.mode = mode;
         std::string fault;
         try {
-          fault = fault_of(compile(config, DeviceProfile{}));
+          fault = fault_of(compile({config, reference_host()}));
         } catch (const Failure& failure) {
           fault = failure.what();
         }
@@ -62,56 +64,57 @@ class RandomRunsTest : public QObject {
     RandomRuns runs(3);
     for (int i = 0; i < 40; ++i) {
       const RunConfig config = runs.next();
-      QVERIFY(text_of(compile(config, DeviceProfile{})) == text_of(compile(RunConfig(config), DeviceProfile{})));
+      QVERIFY(text_of(compile({config, reference_host()})) == text_of(compile({RunConfig(config), reference_host()})));
     }
   }
 
-  void whatever_differs_in_config_or_profile_differs_in_the_hash() {
+  void whatever_differs_in_config_or_machine_differs_in_the_hash() {
     const RunConfig config = preset("parallax_decoder", {4, 2}, LayoutMode::fastest);
-    std::vector<uint64_t> hashes{compile(config, DeviceProfile{}).hash};
+    std::vector<uint64_t> hashes{compile({config, reference_host()}).hash};
     auto vary = [&](auto change) {
       RunConfig other = config;
-      DeviceProfile profile;
-      change(other, profile);
-      hashes.push_back(compile(other, profile).hash);
+      Machine machine = reference_host();
+      change(other, machine);
+      hashes.push_back(compile({other, machine}).hash);
     };
-    vary([](RunConfig& c, DeviceProfile&) { c.seed = 7; });
-    vary([](RunConfig& c, DeviceProfile&) { c.steps = 11; });
-    vary([](RunConfig& c, DeviceProfile&) { c.deterministic = false; });
-    vary([](RunConfig& c, DeviceProfile&) { c.data.options[1].second = int64_t{3}; });
-    vary([](RunConfig& c, DeviceProfile&) { c.optimizer.options[0].second = 3e-4; });
-    vary([](RunConfig& c, DeviceProfile&) { c.mesh_devices = {1, 0, 2, 3, 4, 5, 6, 7}; });
-    vary([](RunConfig& c, DeviceProfile&) { c.mesh_axes[0].size = 8; });
-    vary([](RunConfig& c, DeviceProfile&) { c.sharding.mode = LayoutMode::as_written; });
-    vary([](RunConfig& c, DeviceProfile&) { c.sharding.out = {}; });
-    vary([](RunConfig& c, DeviceProfile&) { c.sharding.parameters.pop_back(); });
-    vary([](RunConfig&, DeviceProfile& p) { p.matrix_flops_per_core *= 2; });
-    vary([](RunConfig&, DeviceProfile& p) { p.matrix_flops_per_core_bf16 = 1e12; });
-    vary([](RunConfig&, DeviceProfile& p) { p.memory_bytes_per_core *= 2; });
-    vary([](RunConfig&, DeviceProfile& p) { p.collective_bytes_per_core *= 2; });
-    vary([](RunConfig&, DeviceProfile& p) { p.collective_latency *= 2; });
-    vary([](RunConfig&, DeviceProfile& p) { p.step_latency *= 2; });
-    vary([](RunConfig&, DeviceProfile& p) { p.links = {{"data", 1e9, 1e-5}}; });
-    vary([](RunConfig&, DeviceProfile& p) { p.links = {{"model", 1e9, 1e-5}}; });
-    vary([](RunConfig&, DeviceProfile& p) { p.links = {{"model", 2e9, 1e-5}}; });
+    vary([](RunConfig& c, Machine&) { c.seed = 7; });
+    vary([](RunConfig& c, Machine&) { c.steps = 11; });
+    vary([](RunConfig& c, Machine&) { c.deterministic = false; });
+    vary([](RunConfig& c, Machine&) { c.data.options[1].second = int64_t{3}; });
+    vary([](RunConfig& c, Machine&) { c.optimizer.options[0].second = 3e-4; });
+    vary([](RunConfig& c, Machine&) { c.mesh_devices = {1, 0, 2, 3, 4, 5, 6, 7}; });
+    vary([](RunConfig& c, Machine&) { c.mesh_axes[0].size = 8; });
+    vary([](RunConfig& c, Machine&) { c.sharding.mode = LayoutMode::as_written; });
+    vary([](RunConfig& c, Machine&) { c.sharding.out = {}; });
+    vary([](RunConfig& c, Machine&) { c.sharding.parameters.pop_back(); });
+    vary([](RunConfig&, Machine& m) { test::product_rate(m) *= 2; });
+    vary([](RunConfig&, Machine& m) { test::product_rate(m, Precision::bf16) = 1e12; });
+    vary([](RunConfig&, Machine& m) { test::memory_rate(m) *= 2; });
+    vary([](RunConfig&, Machine& m) { test::copy_rate(m) *= 2; });
+    vary([](RunConfig&, Machine& m) { test::rendezvous_latency(m) *= 2; });
+    vary([](RunConfig&, Machine& m) { m.device.instruction_latency *= 2; });
+    vary([](RunConfig&, Machine& m) { m = with_hosts(m, {4, 4}); });
+    vary([](RunConfig&, Machine& m) { m = with_hosts(m, {5, 3}); });
+    vary([](RunConfig&, Machine& m) { (m = with_hosts(m, {4, 4})).levels.back().latency *= 2; });
+    vary([](RunConfig&, Machine& m) { m.device.kernels["gelu"].efficiency = 0.5; });
     std::sort(hashes.begin(), hashes.end());
     QVERIFY(std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end());
   }
 
   void the_name_memory_and_cores_of_the_host_are_not_in_the_hash() {
     const RunConfig config = preset("parallax_decoder", {4, 2}, LayoutMode::fastest);
-    DeviceProfile profile;
-    const uint64_t hash = compile(config, profile).hash;
-    profile.name = "another host";
-    profile.memory_bytes *= 2;
-    Plan plan = compile(config, profile);
+    Machine machine = reference_host();
+    const uint64_t hash = compile({config, machine}).hash;
+    machine.name = "another host";
+    machine.device.memory_bytes *= 2;
+    Plan plan = compile({config, machine});
     QCOMPARE(plan.hash, hash);
-    plan.profile.cores *= 2;  // more cores may make another plan, but do not make this one another
+    plan.machine.device.cores *= 2;  // more cores may make another plan, but do not make this one another
     QCOMPARE(plan_hash(plan), hash);
   }
 
   void operands_axes_and_layouts_are_in_the_hash() {
-    const Plan plan = compile(preset("parallax_decoder", {4, 2}, LayoutMode::fastest), DeviceProfile{});
+    const Plan plan = compile({preset("parallax_decoder", {4, 2}, LayoutMode::fastest), reference_host()});
     auto hash_with = [&](auto change) {
       Plan other = plan;
       change(other);
@@ -148,7 +151,7 @@ class RandomRunsTest : public QObject {
       config.sharding = {};
       for (int axis = 0; axis < axes; ++axis)
         config.mesh_axes.push_back({std::string(1, static_cast<char>('a' + axis)), 2});
-      const std::string fault = fault_of(compile(config, DeviceProfile{}));
+      const std::string fault = fault_of(compile({config, reference_host()}));
       QVERIFY2(fault.empty(), fault.c_str());
     }
   }

@@ -2,6 +2,7 @@
 #include <QRegularExpression>
 #include <QTest>
 
+#include "engine/machine/host_machine.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
 
@@ -24,7 +25,7 @@ class ReadmeNumbersTest : public QObject {
     const QRegularExpressionMatch said = numbers.match(row);
     QVERIFY2(said.hasMatch(), qPrintable(row));
     const auto gibibytes = [](const std::vector<std::string>& settings) {
-      const Plan plan = compile(system_run("workshop_memory", settings), DeviceProfile{});
+      const Plan plan = compile({system_run("workshop_memory", settings), reference_host()});
       return QString::number(static_cast<double>(plan.totals.memory_total) / (1 << 30), 'f', 1);
     };
     QCOMPARE(said.captured(1), gibibytes({"schedule.rematerialise=none"}));
@@ -53,7 +54,7 @@ class ReadmeNumbersTest : public QObject {
       std::vector<std::string> settings;
       if (!said.captured(1).startsWith("the list"))
         settings.push_back("schedule.rematerialise=" + code.match(said.captured(1)).captured(1).toStdString());
-      const PlanTotals totals = compile(system_run(preset.toStdString(), settings), DeviceProfile{}).totals;
+      const PlanTotals totals = compile({system_run(preset.toStdString(), settings), reference_host()}).totals;
       QCOMPARE(QString(said.captured(2)).remove(',').toLongLong(),
                totals.memory[static_cast<size_t>(MemoryCategory::activations)]);
       QCOMPARE(said.captured(3), QString::number(totals.flops_per_device / 1e9, 'f', 2));

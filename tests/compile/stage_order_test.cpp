@@ -1,6 +1,7 @@
 #include <QtTest>
 #include <algorithm>
 
+#include "engine/machine/host_machine.h"
 #include "engine/simulate/simulation.h"
 #include "tests/laws/pipeline_case.h"
 #include "tests/test_program.h"
@@ -13,7 +14,7 @@ using namespace shardscope::test;
 namespace {
 
 Plan staged(const std::string& schedule, int64_t stages) {
-  return compile(in_stages(four_layers(), {schedule, stages, {1, 1}, 4}), DeviceProfile{});
+  return compile({in_stages(four_layers(), {schedule, stages, {1, 1}, 4}), reference_host()});
 }
 
 // Puts a stage's first run of backward in front of all.

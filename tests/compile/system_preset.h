@@ -9,6 +9,8 @@
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
 #include "engine/compile/settings.h"
+#include "engine/machine/host_machine.h"
+#include "tests/machine/host_rates.h"
 
 namespace shardscope::test {
 
@@ -65,18 +67,18 @@ inline const SystemPreset& system_preset(const std::string& name) {
 }
 
 // Three machines with little in common.
-inline std::vector<DeviceProfile> unlike_profiles() {
-  DeviceProfile slow_network;
-  slow_network.collective_bytes_per_core = 1e7;
-  slow_network.collective_latency = 1e-2;
-  slow_network.matrix_flops_per_core = 50e12;
-  DeviceProfile slow_products;
-  slow_products.collective_bytes_per_core = 900e9;
-  slow_products.collective_latency = 1e-9;
-  slow_products.matrix_flops_per_core = 1e8;
-  slow_products.memory_bytes_per_core = 1e7;
-  slow_products.step_latency = 1e-9;
-  return {DeviceProfile{}, slow_network, slow_products};
+inline std::vector<Machine> unlike_machines() {
+  Machine slow_network = reference_host();
+  test::copy_rate(slow_network) = 1e7;
+  test::rendezvous_latency(slow_network) = 1e-2;
+  test::product_rate(slow_network) = 50e12;
+  Machine slow_products = reference_host();
+  test::copy_rate(slow_products) = 900e9;
+  test::rendezvous_latency(slow_products) = 1e-9;
+  test::product_rate(slow_products) = 1e8;
+  test::memory_rate(slow_products) = 1e7;
+  slow_products.device.instruction_latency = 1e-9;
+  return {reference_host(), slow_network, slow_products};
 }
 
 // Steps, axes, layouts and bytes, in words.

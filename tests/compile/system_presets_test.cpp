@@ -1,5 +1,6 @@
 #include <QTest>
 
+#include "engine/machine/host_machine.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/plan_check.h"
 #include "tests/compile/system_preset.h"
@@ -26,7 +27,7 @@ std::vector<std::string> collectives(const Plan& plan, int64_t bytes) {
 }
 
 Plan planned(const std::string& name, const std::vector<std::string>& settings) {
-  return compile(system_run(name, settings), DeviceProfile{});
+  return compile({system_run(name, settings), reference_host()});
 }
 
 std::vector<std::string> repeated(const std::vector<std::string>& texts, int count) {
@@ -46,7 +47,7 @@ bool warned(const Plan& plan, const std::string& code, const std::string& where,
 }
 
 std::vector<Error> faults(const RunConfig& config) {
-  return errors_of([&] { compile(config, DeviceProfile{}); });
+  return errors_of([&] { compile({config, reference_host()}); });
 }
 
 }  // namespace
@@ -55,17 +56,17 @@ class SystemPresetsTest : public QObject {
   Q_OBJECT
 
  private slots:
-  // Law 8 besides: as written the program is the same under every profile, and fastest is never dearer.
+  // Law 8 besides: as written the program is the same on every machine, and fastest is never dearer.
   void every_plan_is_sound_and_keeps_to_its_mode() {
     for (const SystemPreset& one : system_presets()) {
       for (const std::vector<int64_t>& mesh : meshes_of(one.mesh_axes)) {
         RunConfig config = system_run(one.name, one.small, mesh);
         std::string first;
-        for (const DeviceProfile& machine : unlike_profiles()) {
+        for (const Machine& machine : unlike_machines()) {
           double seconds[2];
           for (LayoutMode mode : {LayoutMode::fastest, LayoutMode::as_written}) {
             config.sharding.mode = mode;
-            const Plan plan = compile(config, machine);
+            const Plan plan = compile({config, machine});
             const std::string fault = fault_of(plan);
             QVERIFY2(fault.empty(), (text_of(one.name, mesh, mode) + ": " + fault).c_str());
             seconds[static_cast<int>(mode)] = plan.totals.seconds_per_step;
@@ -135,11 +136,11 @@ class SystemPresetsTest : public QObject {
   void gather_output_and_input_is_parallel_are_constraints() {
     RunConfig config = system_run("workshop_tp", {});
     config.sharding.constraints.push_back({"ffn_layer1/add", {{{"data"}, {}, {}}}});  // gather_output
-    std::vector<std::string> found = collectives(compile(config, DeviceProfile{}), 1024);
+    std::vector<std::string> found = collectives(compile({config, reference_host()}), 1024);
     QVERIFY(std::ranges::count(found, "all-gather model forward") == 1);
     config = system_run("workshop_tp", {});
     config.sharding.constraints.push_back({"gelu", {{{"data"}, {}, {}}}});  // not input_is_parallel: split for nothing
-    const Plan split = compile(config, DeviceProfile{});
+    const Plan split = compile({config, reference_host()});
     const bool slices = std::ranges::any_of(split.instructions(), [&](const Instruction& instruction) {
       return instruction.kind() == InstructionKind::slice &&
              split.graph->ops[instruction.op].name == "ffn_layer2/einsum";
@@ -157,11 +158,11 @@ class SystemPresetsTest : public QObject {
     const std::string name = preset.toStdString();
     for (const std::vector<int64_t>& mesh : meshes_of(name == "nnx_gpt2" ? 2 : 1)) {
       RunConfig config = system_run(name, {}, mesh);
-      for (const DeviceProfile& machine : unlike_profiles()) {
+      for (const Machine& machine : unlike_machines()) {
         config.sharding.mode = LayoutMode::fastest;
-        const double fastest = compile(config, machine).totals.seconds_per_step;
+        const double fastest = compile({config, machine}).totals.seconds_per_step;
         config.sharding.mode = LayoutMode::as_written;
-        QVERIFY2(fastest <= compile(config, machine).totals.seconds_per_step,
+        QVERIFY2(fastest <= compile({config, machine}).totals.seconds_per_step,
                  text_of(name, mesh, LayoutMode::fastest).c_str());
       }
     }
@@ -191,12 +192,12 @@ class SystemPresetsTest : public QObject {
     QFETCH(double, xla);
     QFETCH(bool, tensor_parallel);
     RunConfig config = system_run(preset.toStdString(), {}, {mesh.begin(), mesh.end()});
-    const auto moved = [&](LayoutMode mode, const DeviceProfile& machine) {
+    const auto moved = [&](LayoutMode mode, const Machine& machine) {
       config.sharding.mode = mode;
-      return compile(config, machine).totals.wire_bytes_per_device;
+      return compile({config, machine}).totals.wire_bytes_per_device;
     };
-    for (const DeviceProfile& machine : unlike_profiles()) QVERIFY(moved(LayoutMode::as_written, machine) <= xla);
-    const double fastest = moved(LayoutMode::fastest, {});
+    for (const Machine& machine : unlike_machines()) QVERIFY(moved(LayoutMode::as_written, machine) <= xla);
+    const double fastest = moved(LayoutMode::fastest, reference_host());
     QVERIFY2(tensor_parallel ? fastest < xla : fastest <= xla, std::to_string(fastest).c_str());
   }
 
@@ -249,7 +250,7 @@ class SystemPresetsTest : public QObject {
     config.model.options[4].second = std::string("flat");
     config.sharding.parameters[0].spec = {{{}, {"model"}}};
     config.sharding.parameters[1].spec = {{{"model"}}};
-    const Plan plan = compile(config, DeviceProfile{});
+    const Plan plan = compile({config, reference_host()});
     QVERIFY(warned(plan, "split_heads", "model.qkv_layout", "(768, 2304)"));
     QVERIFY(plan.totals.wire_bytes_per_device > planned("workshop_tp", {}).totals.wire_bytes_per_device);
     QCOMPARE(fault_of(plan), std::string());

@@ -13,6 +13,7 @@
 #include "engine/config/write.h"
 #include "engine/export/exported_arrays.h"
 #include "engine/export/headless.h"
+#include "engine/machine/host_machine.h"
 #include "engine/mesh/partition_spec.h"
 #include "engine/session/step_line.h"
 #include "tests/export/exported.h"
@@ -75,7 +76,7 @@ const ExportSource& large_source() {
   static const ExportSource source = [] {
     const RunConfig config =
         with_settings(load_run_file(preset_path("parallax_decoder")), {"model.num_layers=200", "steps=20000"});
-    const auto plan = std::make_shared<const Plan>(compile(config, DeviceProfile{}));
+    const auto plan = std::make_shared<const Plan>(compile({config, reference_host()}));
     ExportSource made{plan, MeasuredRun{1e9, {made_trace(*plan, TraceChoice::median, 1)}, {}}, {}, {}, {}};
     made.run->replay = [plan](const std::function<void(const Message&)>& take) {
       take(hello_of(*plan));
@@ -359,7 +360,8 @@ class ExportKindTest : public QObject {
       return failure_code([&] { check_headless(path); });
     };
     QCOMPARE(after("/run.json", "\"seed\": 42", "\"seed\": 43"), std::string("other_plan"));
-    QCOMPARE(after("/profile.json", "\"step_latency\": ", "\"step_latency\": 1"), std::string("other_plan"));
+    QCOMPARE(after("/machine.json", "\"instruction_latency\": ", "\"instruction_latency\": 1"),
+             std::string("other_plan"));
     QCOMPARE(after("/plan.json", "\"version\":\"", "\"version\":\"9"), std::string("other_version"));
     QCOMPARE(after("/plan.json", "\"plan_hash\"", "\"planhash\""), std::string("bad_export"));
     QCOMPARE(failure_code([&] { check_headless(path + "/none"); }), std::string("unreadable_file"));

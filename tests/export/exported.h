@@ -15,6 +15,7 @@
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
 #include "engine/export/export_kind.h"
+#include "engine/machine/host_machine.h"
 #include "engine/session/hello.h"
 #include "engine/session/run_recorder.h"
 
@@ -35,7 +36,7 @@ inline std::string preset_path(const std::string& name) { return SHARDSCOPE_SOUR
 inline std::shared_ptr<const Plan> preset_plan(const std::string& name) {
   static std::map<std::string, std::shared_ptr<const Plan>> plans;
   auto& plan = plans[name];
-  if (!plan) plan = std::make_shared<const Plan>(compile(load_run_file(preset_path(name)), DeviceProfile{}));
+  if (!plan) plan = std::make_shared<const Plan>(compile({load_run_file(preset_path(name)), reference_host()}));
   return plan;
 }
 
@@ -86,7 +87,7 @@ inline std::vector<Message> made_messages(const Plan& plan) {
 }
 
 inline void record(const Plan& plan, const std::string& folder, Existing existing = Existing::refuse) {
-  RunRecorder recorder(folder, existing, {}, hello_of(plan), plan.profile);
+  RunRecorder recorder(folder, existing, {}, hello_of(plan), plan.machine);
   recorder.begin();
   for (const Message& message : made_messages(plan)) recorder.add(message);
 }

@@ -3,6 +3,7 @@
 
 #include "engine/export/jax_program.h"
 #include "engine/export/jax_specs_file.h"
+#include "engine/machine/host_machine.h"
 #include "engine/worker/thread_training.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
@@ -164,7 +165,7 @@ class JaxProgramTest : public QObject {
     QFETCH(int, index);
     const Case& one = cases()[static_cast<size_t>(index)];
     if (one.is_whole && !wants_whole()) QSKIP(takes_minutes);
-    const Plan plan = compile(config_of(one), DeviceProfile{});
+    const Plan plan = compile({config_of(one), reference_host()});
     const ThreadTraining ours = train_in_threads(plan, one.steps);
     const QList<QJsonObject> theirs = printed_[one.name];
     QCOMPARE(theirs.size(), one.steps);

@@ -2,6 +2,7 @@
 
 #include "engine/export/jax_program.h"
 #include "engine/export/jax_specs_file.h"
+#include "engine/machine/host_machine.h"
 #include "tests/compile/system_preset.h"
 #include "tests/export/exported.h"
 #include "tests/test_program.h"
@@ -188,7 +189,7 @@ class JaxSourceTest : public QObject {
          {std::vector<MeshAxis>{{"pipeline", 3}, {"data", 2}}, std::vector<MeshAxis>{{"data", 2}, {"pipeline", 3}}}) {
       RunConfig config = system_run("workshop_gpipe", {"sharding.zero.stage=1"});
       config.mesh_axes = axes;
-      const ExportSource source{std::make_shared<Plan>(compile(config, DeviceProfile{})), {}, {}, {}};
+      const ExportSource source{std::make_shared<Plan>(compile({config, reference_host()})), {}, {}, {}};
       const std::string specs = exported_text(source, "specs");
       QVERIFY(specs.find("optimizer/") != std::string::npos && specs.find("\"data\"") != std::string::npos);
       QVERIFY(with_specs(config, specs, "x.json") == config);

@@ -2,6 +2,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/machine/host_machine.h"
 #include "tests/compile/system_preset.h"
 #include "tests/export/exported.h"
 #include "tests/test_program.h"
@@ -48,7 +49,7 @@ class PicturesTest : public QObject {
     qunsetenv("DISPLAY");
     qunsetenv("WAYLAND_DISPLAY");
     const RunConfig config = system_run("tiny_lm_fsdp", system_preset("tiny_lm_fsdp").small);
-    source_.plan = std::make_shared<Plan>(compile(config, DeviceProfile{}));
+    source_.plan = std::make_shared<Plan>(compile({config, reference_host()}));
   }
 
   void each_page_can_be_drawn_data() {

@@ -8,6 +8,7 @@
 
 #include "engine/cli/run_file_arguments.h"
 #include "engine/compile/compile.h"
+#include "engine/machine/host_machine.h"
 
 namespace shardscope::faults {
 
@@ -35,7 +36,7 @@ std::vector<bool> exchanges_of(const Start& start) {
   RunFileArguments arguments;
   arguments.file = words[0];
   for (size_t i = 2; i < words.size(); i += 2) arguments.assignments.push_back(words[i]);
-  const Plan plan = compile(arguments.load(), host_profile());
+  const Plan plan = compile({arguments.load(), host_machine()});
   std::vector<bool> exchanges;
   for (const Instruction& instruction : plan.instructions()) {
     exchanges.push_back(instruction.kind() != InstructionKind::compute && instruction.kind() != InstructionKind::slice);

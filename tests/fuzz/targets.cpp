@@ -3,7 +3,7 @@
 namespace shardscope::fuzz {
 
 std::vector<Target> all_targets() {
-  return {run_files(),  assignments(),  specs(),      profiles(),           messages(),   requests(),
+  return {run_files(),  assignments(),  specs(),      machines(),           messages(),   requests(),
           host_lists(), host_reports(), host_links(), checkpoint_indexes(), safetensors()};
 }
 

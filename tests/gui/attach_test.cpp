@@ -17,12 +17,13 @@
 #include <limits>
 #include <random>
 
+#include "engine/machine/host_machine.h"
 #include "engine/session/hello.h"
-#include "gui/planning/chosen_network.h"
 #include "gui/window/attach_dialog.h"
 #include "tests/gui/hostile_server.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
+#include "tests/machine/host_rates.h"
 #include "tests/test_program.h"
 
 namespace attach_test {
@@ -47,12 +48,12 @@ class AttachTest : public WindowCase {
     return lines.join('\n');
   }
 
-  static Plan plan_of(const RunConfig& config) {
-    DeviceProfile profile = standard_profile();
-    profile.name = "another machine";
-    profile.collective_bytes_per_core *= 3;
-    profile.ranks_per_host = {1, 1};
-    return compile(config, profile);
+  static Plan plan_of(RunConfig config) {
+    Machine machine = standard_host();
+    machine.name = "another machine";
+    test::copy_rate(machine) *= 3;
+    config.hosts = "a:1,b:1";
+    return compile({config, with_hosts(machine, {1, 1})});
   }
 
   // The end of a connection that the window has made; who only looked whether somebody answers has gone again.
@@ -182,20 +183,24 @@ class AttachTest : public WindowCase {
     window_->socket_watch().attach(path());
     const RankStateMessage rank{0, RankState::running, 7};
     QVERIFY(greet(QByteArray::fromStdString(to_json_line(hello_of(theirs)) + to_json_line(rank))));
-    QTRY_VERIFY_WITH_TIMEOUT(run().plan(), patience);
+    QTRY_VERIFY2_WITH_TIMEOUT(run().plan(), qPrintable(problems()), patience);
     QVERIFY(planner().is_current());
-    QVERIFY(document().config() == theirs.config);
+    QCOMPARE(document().config().hosts, theirs.config.hosts);
+    QVERIFY(document().config().mesh_axes == theirs.config.mesh_axes);
     QVERIFY(document().path().isEmpty() && !document().is_modified());
     QCOMPARE(plan().hash, theirs.hash);
-    QVERIFY((plan().profile.ranks_per_host == std::vector<int>{1, 1}));
+    QVERIFY((plan().ranks_per_host == std::vector<int>{1, 1}));
     QVERIFY(workspace().matching_run());
     QCOMPARE(run().state(), RunControl::State::running);
     set_axis_size(document(), 0, 4);  // hosts of two ranks are none of four
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
+    QCOMPARE(planner().errors().front().place.path, std::string("hosts"));
+    set_hosts(document(), "");
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
-    QCOMPARE(plan().profile.name, std::string("another machine"));
-    QVERIFY(plan().profile.ranks_per_host.empty());
+    QCOMPARE(plan().machine.name, std::string("another machine"));
     document().reset(made::small_gpt(1, 1, 1), {});
-    QVERIFY(!watched_profile());
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(plan().machine.name != "another machine");
   }
 
   void a_run_of_the_plan_that_is_shown_changes_nothing_of_the_document() {

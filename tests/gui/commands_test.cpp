@@ -7,6 +7,7 @@
 #include <QTimer>
 #include <QTreeWidget>
 
+#include "engine/machine/host_machine.h"
 #include "gui/document/new_run.h"
 #include "gui/look/appearance.h"
 #include "gui/look/key_help.h"
@@ -164,7 +165,7 @@ class CommandsTest : public WindowCase {
   // Its output, logits say, is split as its input: nothing is gathered for it.
   void of_a_new_run_file_no_output_is_gathered() {
     for (const std::string& model : model_names()) {
-      const Plan plan = compile(new_run(model, "adam", 8), DeviceProfile{});
+      const Plan plan = compile({new_run(model, "adam", 8), reference_host()});
       for (const Task& task : plan.program.tasks) {
         for (const Instruction& instruction : task.instructions) {
           if (instruction.kind() != InstructionKind::all_gather) continue;

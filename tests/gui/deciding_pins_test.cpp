@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/machine/host_machine.h"
 #include "engine/plan/deciding_pins.h"
 #include "gui/workspace/reshard_edits.h"
 #include "tests/compile/system_preset.h"
@@ -98,7 +99,7 @@ class DecidingPinsTest : public QObject {
   void of_every_pin_that_decides_a_collective_another_spec_is_tried_data() { list_cases(); }
   void of_every_pin_that_decides_a_collective_another_spec_is_tried() {
     QFETCH(int, index);
-    const Plan plan = compile(cases()[static_cast<size_t>(index)].config, DeviceProfile{});
+    const Plan plan = compile({cases()[static_cast<size_t>(index)].config, reference_host()});
     for (const auto& [id, step] : reshards(plan)) {
       const std::vector<std::string> pins = deciding_pins(plan, *step);
       const std::vector<SpecEdit> edits = candidate_edits(plan, {{id}});
@@ -115,7 +116,7 @@ class DecidingPinsTest : public QObject {
     QFETCH(int, index);
     const RunConfig config = cases()[static_cast<size_t>(index)].config;
     if (config.sharding.mode != LayoutMode::as_written) return;
-    const Plan plan = compile(config, DeviceProfile{});
+    const Plan plan = compile({config, reference_host()});
     for (const auto& [id, step] : reshards(plan))
       QVERIFY2(!deciding_pins(plan, *step).empty(), plan.instruction_name(*step).c_str());
   }

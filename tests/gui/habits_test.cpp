@@ -19,7 +19,6 @@
 #include <semaphore>
 
 #include "gui/look/appearance.h"
-#include "gui/planning/chosen_network.h"
 #include "gui/planning/legal_sizes.h"
 #include "gui/window/about_dialog.h"
 #include "gui/window/presets.h"
@@ -217,13 +216,12 @@ class HabitsTest : public WindowCase {
     planned.request(preset, 0);
     QTRY_VERIFY_WITH_TIMEOUT(planned.of(0), patience);
     QVERIFY(planned.of(0)->back() > 4);
-    choose_hosts("h0:4,h1:4");
-    planned.forget();
-    planned.request(preset, 0);
+    const auto on_hosts = std::make_shared<RunConfig>(*preset);
+    on_hosts->hosts = "h0:4,h1:4";
+    planned.request(on_hosts, 0);
     QVERIFY(!planned.of(0));
     QTRY_VERIFY_WITH_TIMEOUT(planned.of(0), patience);
     QCOMPARE(planned.of(0)->back(), int64_t{4});
-    choose_hosts({});
   }
 
   void every_page_and_list_has_a_context_menu() {

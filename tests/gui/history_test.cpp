@@ -69,7 +69,7 @@ class HistoryTest : public QObject {
   // A run that did so many steps, as shardrun would have recorded it.
   StoredRun record_run(int steps, double loss) {
     const StoredRun stored = store().add(*plan_, {}, {});
-    RunRecorder recorder(stored.record.toStdString(), Existing::refuse, {}, hello(), plan_->profile);
+    RunRecorder recorder(stored.record.toStdString(), Existing::refuse, {}, hello(), plan_->machine);
     recorder.begin();
     for (int i = 0; i < steps; ++i) recorder.add(step(i, loss - 0.01 * i));
     recorder.add(FinishedMessage{RunEnd::finished, steps});
@@ -81,7 +81,7 @@ class HistoryTest : public QObject {
     const QString directory = folder_->filePath(name);
     [&] {
       QVERIFY(QDir().mkpath(directory));
-      for (const char* name : {run_files::config, run_files::profile, run_files::output, run_files::errors,
+      for (const char* name : {run_files::config, run_files::machine, run_files::output, run_files::errors,
                                run_files::left, "predictions.jsonl.parameters.part"}) {
         QFile file(directory + '/' + name);
         QVERIFY(file.open(QIODevice::WriteOnly));
@@ -383,7 +383,7 @@ class HistoryTest : public QObject {
 
   void a_record_that_had_no_end_when_it_was_read_is_read_again() {
     const StoredRun stored = store().add(*plan_, {}, {});
-    RunRecorder recorder(stored.record.toStdString(), Existing::refuse, {}, hello(), plan_->profile);
+    RunRecorder recorder(stored.record.toStdString(), Existing::refuse, {}, hello(), plan_->machine);
     recorder.begin();
     for (int i = 0; i < 5; ++i) recorder.add(step(i, 5));
     panel_->set_store(store());

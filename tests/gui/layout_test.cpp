@@ -488,7 +488,7 @@ class LayoutTest : public QObject {
     const std::vector<double> seconds{0.5, 0.4, 0.2};
     for (int i = 0; i < 3; ++i) QCOMPARE(curves_of(curve)[0]->points()[i].y(), work.items / seconds[size_t(i)]);
     const Plan& plan = *planner().plan();
-    const double peak = plan.profile.cores * plan.profile.matrix_flops_per_core;
+    const double peak = plan.machine.device.cores * plan.machine.device.products.at(Precision::f32).flops_per_second;
     const double share = plan.totals.flops_per_device * plan.mesh.device_count() / 0.2 / peak;
     QVERIFY(share > 0 && std::abs(work.share_of_peak(0.2) - share) < 1e-9 * share);
     const QString said = QString::fromStdString(share_text(share)) + " of peak";

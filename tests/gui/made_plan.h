@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/machine/host_machine.h"
 #include "engine/mesh/partition_spec.h"
 #include "gui/document/edits.h"
 #include "gui/planning/planner.h"
@@ -85,6 +86,8 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   Plan plan;
   plan.config = config;
   plan.mesh = Mesh(config.mesh_axes);
+  plan.machine = reference_host();
+  plan.ranks_per_host = {plan.mesh.device_count()};
   auto graph = std::make_shared<Graph>();
   std::vector<Error> errors;
   for (const ParameterInfo& info : parameters()) {

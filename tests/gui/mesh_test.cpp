@@ -12,7 +12,6 @@
 
 #include "gui/look/appearance.h"
 #include "gui/panels/mesh_dialog.h"
-#include "gui/planning/chosen_network.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/window_case.h"
@@ -69,32 +68,36 @@ class MeshTest : public WindowCase {
   }
 
  private slots:
-  void a_link_is_predicted_with_and_kept_and_what_is_no_rate_is_refused() {
-    const double before = planner().plan()->totals.seconds_per_step;
-    const QString said = edit_mesh([](QTableWidget* table) {
-      type(table, 1, 2, "fast");
-      const auto* buttons = table->window()->findChild<QDialogButtonBox*>();
-      QVERIFY(!buttons->button(QDialogButtonBox::Ok)->isEnabled());
-      type(table, 1, 2, "0.001");
-      QVERIFY(!buttons->button(QDialogButtonBox::Ok)->isEnabled());  // it has no latency
-      type(table, 1, 3, "10");
-      QVERIFY(buttons->button(QDialogButtonBox::Ok)->isEnabled());
-    });
-    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current() && planner().plan()->profile.links.size() == 1, patience);
-    const AxisLink link = planner().plan()->profile.links.front();
-    QCOMPARE(link.axis, std::string("model"));
-    QCOMPARE(link.bytes_per_second, 1e6);
-    QCOMPARE(link.latency, 10e-6);
-    QVERIFY(planner().plan()->totals.seconds_per_step > before);
-    restore_chosen_network();
-    QCOMPARE(chosen_links().size(), size_t{1});
+  void the_network_between_hosts_is_predicted_with_and_one_undoable_edit_and_no_number_is_refused() {
+    const RunConfig before = document().config();
     edit_mesh([](QTableWidget* table) {
-      QCOMPARE(table->item(1, 2)->text(), QString("0.001"));
-      table->item(1, 2)->setText("");
-      table->item(1, 3)->setText("");
+      const auto field = [table](const char* name) { return table->window()->findChild<QLineEdit*>(name); };
+      const auto* ok = table->window()->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok);
+      QVERIFY(!field("networkRate")->isEnabled());  // of one host there is none
+      field("hosts")->setText("h0:4,h1:4");
+      QVERIFY(field("networkRate")->isEnabled());
+      field("networkRate")->setText("fast");
+      QVERIFY(!ok->isEnabled());
+      field("networkRate")->setText("0.001");
+      field("networkLatency")->setText("10");
+      QVERIFY(ok->isEnabled());
     });
-    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current() && planner().plan()->profile.links.empty(), patience);
-    QCOMPARE(planner().plan()->totals.seconds_per_step, before);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current() && planner().plan()->machine.levels.size() == 2, patience);
+    const Level network = planner().plan()->machine.levels.back();
+    QCOMPARE(network.bytes_per_second, 1e6);
+    QCOMPARE(network.latency, 10e-6);
+    const double slow = planner().plan()->totals.seconds_per_step;
+    edit_mesh([](QTableWidget* table) {
+      const auto field = [table](const char* name) { return table->window()->findChild<QLineEdit*>(name); };
+      QCOMPARE(field("networkRate")->text(), QString("0.001"));
+      field("networkRate")->clear();
+    });
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(planner().plan()->totals.seconds_per_step < slow);
+    QCOMPARE(planner().plan()->machine.levels.back().latency, 10e-6);
+    document().undo_stack().undo();
+    document().undo_stack().undo();
+    QVERIFY(document().config() == before);
   }
 
   void initTestCase() { prepare(); }
@@ -250,13 +253,14 @@ class MeshTest : public WindowCase {
       QVERIFY(ok->isEnabled());
     });
     QVERIFY2(said.contains("h0 has 4, h1 has 4"), qPrintable(said));
-    QVERIFY(document().config() == before);
+    QVERIFY(document().config().mesh_axes == before.mesh_axes);
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
-    const std::vector<int> halves{4, 4};
-    QVERIFY(planner().plan()->profile.ranks_per_host == halves);
+    const std::vector<int> halves{4, 4}, whole{8};
+    QVERIFY(planner().plan()->ranks_per_host == halves);
     edit_mesh([](QTableWidget* table) { table->window()->findChild<QLineEdit*>("hosts")->clear(); });
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
-    QVERIFY(planner().plan()->profile.ranks_per_host.empty());
+    QVERIFY(planner().plan()->ranks_per_host == whole);
+    QVERIFY(document().config() == before);
   }
 
   void the_plus_beside_the_axes_adds_one_that_has_the_keyboard() {

@@ -5,7 +5,6 @@
 
 #include "engine/config/parse.h"
 #include "engine/mesh/device_count.h"
-#include "gui/planning/chosen_network.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/own_settings.h"
 #include "tests/test_program.h"
@@ -33,13 +32,13 @@ class PlannerTest : public QObject {
     QVERIFY(planner.is_current());
   }
 
-  void plans_are_made_for_the_chosen_hosts() {
-    const RunConfig config = load_run_config(SHARDSCOPE_SOURCE_DIR "/presets/parallax_decoder.json");
+  void plans_are_made_for_the_hosts_of_the_run_file() {
+    RunConfig config = load_run_config(SHARDSCOPE_SOURCE_DIR "/presets/parallax_decoder.json");
     const auto ranks_on_hosts = [&](const std::string& hosts) {
-      choose_hosts(hosts);
-      return compiled_plans().plan(config, {}).profile.ranks_per_host;
+      config.hosts = hosts;
+      return compiled_plans().plan(config, {}).ranks_per_host;
     };
-    QVERIFY(ranks_on_hosts("").empty());
+    QVERIFY((ranks_on_hosts("") == std::vector<int>{8}));
     QVERIFY((ranks_on_hosts("a:5,b") == std::vector<int>{5, 3}));
     try {
       ranks_on_hosts("a:5,b:2");
@@ -47,12 +46,11 @@ class PlannerTest : public QObject {
     } catch (const Failure& failure) {
       QCOMPARE(failure.errors().front().place.path, std::string("hosts"));
     }
-    choose_hosts("");
   }
 
   void a_mesh_of_more_devices_than_can_be_is_no_fault_of_the_hosts() {
     RunConfig config = load_run_config(SHARDSCOPE_SOURCE_DIR "/presets/parallax_decoder.json");
-    choose_hosts("a:4");
+    config.hosts = "a:4";
     for (const size_t axes : {2, 3, 5}) {
       config.mesh_axes.clear();
       for (size_t i = 0; i < axes; ++i) config.mesh_axes.push_back({"axis" + std::to_string(i), 16384});
@@ -65,7 +63,6 @@ class PlannerTest : public QObject {
         QVERIFY(std::ranges::any_of(failure.errors(), is_of_mesh));
       }
     }
-    choose_hosts("");
   }
 
   void a_newer_request_cancels_the_running_one() {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gui/planning/chosen_network.h"
+#include "engine/config/parse.h"
 #include "gui/run/run_control.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/own_settings.h"
@@ -319,22 +319,18 @@ class RunControlTest : public QObject {
     QVERIFY(QFile::remove(directory));
   }
 
-  void a_run_is_started_on_the_hosts_that_were_chosen() {
+  void a_run_is_started_on_the_hosts_of_its_plan() {
     QVERIFY(accept());
-    QVERIFY(!arguments().contains("--hosts"));
     end_process();
     use_own_settings();
-    choose_hosts("h0:6,h1:2");
     Plan plan = made::plan(made::config());
-    plan.profile.ranks_per_host = {6, 2};
+    plan.config.hosts = "h0:6,h1:2";
     QFile running(path("running"));
     QVERIFY(running.open(QIODevice::WriteOnly));
     run_ = std::make_unique<RunControl>(path("shardrun"));
     run_->start(std::make_shared<const Plan>(plan));
     QVERIFY(accept());
-    choose_hosts("");
-    const QStringList given = arguments();
-    QCOMPARE(given.value(given.indexOf("--hosts") + 1), QString("h0:6,h1:2"));
+    QCOMPARE(load_run_config(arguments().value(1).toStdString()).hosts, std::string("h0:6,h1:2"));
   }
 
   void stop_waits_for_the_step_however_long_it_takes_and_a_second_one_ends_the_run_at_once() {

@@ -19,6 +19,8 @@
 #include <cmath>
 
 #include "engine/config/write.h"
+#include "engine/machine/host_machine.h"
+#include "engine/machine/machine_file.h"
 #include "engine/plan/host_memory.h"
 #include "gui/document/edits.h"
 #include "gui/look/appearance.h"
@@ -445,24 +447,24 @@ class TrainingTest : public QObject {
 
   void a_run_of_another_machine_is_watched_by_its_socket_beside_its_own_plan_and_stopped() {
     QTemporaryDir folder;
-    const QString file = folder.filePath("run.json"), profile = folder.filePath("profile.json");
+    const QString file = folder.filePath("run.json"), machine = folder.filePath("machine.json");
     RunConfig config = small_config();
     config.steps = 100000;
     save_run_config(config, file.toStdString());
-    DeviceProfile theirs = standard_profile();
+    Machine theirs = standard_host();
     theirs.name = "another machine";
-    theirs.matrix_flops_per_core *= 2;
-    save_profile(theirs, profile.toStdString());
+    theirs.device.instruction_latency *= 2;
+    save_machine(theirs, machine.toStdString());
     QProcess headless;
     headless.setStandardOutputFile(QProcess::nullDevice());
     const QString socket = folder.filePath("socket");
-    headless.start(SHARDSCOPE_BINARY_DIR "/bin/shardrun", {"train", file, "--socket", socket, "--profile", profile});
+    headless.start(SHARDSCOPE_BINARY_DIR "/bin/shardrun", {"train", file, "--socket", socket, "--machine", machine});
     QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(socket), patience);
     open(load_preset(default_preset));
     window_->socket_watch().attach(socket);
     QTRY_VERIFY_WITH_TIMEOUT(run().plan() || !run().is_active(), patience);
     QVERIFY2(run().plan(), qPrintable(run().state_text()));
-    QCOMPARE(planner().plan()->profile.name, std::string("another machine"));
+    QCOMPARE(planner().plan()->machine.name, std::string("another machine"));
     QCOMPARE(planner().plan()->hash, run().record().hello->plan_hash);
     QTRY_VERIFY_WITH_TIMEOUT(run().record().completed() > 2, patience);
     QVERIFY(window_->workspace().matching_run());

@@ -11,7 +11,8 @@
 #include <functional>
 
 #include "engine/base/loaded_code.h"
-#include "engine/plan/device_profile.h"
+#include "engine/machine/host_machine.h"
+#include "engine/machine/machine_file.h"
 #include "engine/session/processes.h"
 #include "tests/hosts/fake_hosts.h"
 #include "tests/hosts/listening.h"
@@ -311,14 +312,14 @@ class FakeHostsTest : public QObject {
   void memory_is_asked_of_each_host_and_not_of_the_starters() {
     const FakeHosts hosts;
     QTemporaryDir folder;
-    DeviceProfile small;
-    small.memory_bytes = 1 << 20;
-    save_profile(small, folder.filePath("profile").toStdString());
+    Machine small = reference_host();
+    small.device.memory_bytes = 1 << 20;
+    save_machine(small, folder.filePath("machine").toStdString());
     const QStringList train = QStringList{"train"} + small_model() + QStringList{"--steps", "1"};
-    ProgramResult result = shardrun(train + QStringList{"--profile", folder.filePath("profile")});
+    ProgramResult result = shardrun(train + QStringList{"--machine", folder.filePath("machine")});
     QCOMPARE(result.code, 2);
     QVERIFY2(result.errors.contains("the host has 1 MiB"), qPrintable(result.errors));
-    result = shardrun(train + QStringList{"--profile", folder.filePath("profile")} + hosts.options("a:4,b:4"));
+    result = shardrun(train + QStringList{"--machine", folder.filePath("machine")} + hosts.options("a:4,b:4"));
     QVERIFY2(result.code == 0, qPrintable(result.errors));
     result = shardrun(train + QStringList{"--set", "model.vocab_size=1000000000"} + hosts.options("a:7,b:1"));
     QCOMPARE(result.code, 1);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/checkpoint/checkpoint_reader.h"
+#include "engine/machine/host_machine.h"
 #include "tests/compile/system_preset.h"
 #include "tests/laws/training_agreement.h"
 #include "tests/test_program.h"
@@ -21,7 +22,7 @@ using Arrays = std::map<std::string, std::vector<float>>;
 Plan plan_of(const SystemPreset& preset, const std::vector<int64_t>& mesh, LayoutMode mode = LayoutMode::fastest) {
   RunConfig config = system_run(preset.name, preset.small, mesh);
   config.sharding.mode = mode;
-  return compile(config, DeviceProfile{});
+  return compile({config, reference_host()});
 }
 
 bool same_bits(const Arrays& a, const Arrays& b) {

@@ -1,5 +1,6 @@
 #include <QtTest>
 
+#include "engine/machine/host_machine.h"
 #include "tests/compile/plan_check.h"
 #include "tests/laws/preset_case.h"
 #include "tests/laws/training_agreement.h"
@@ -31,7 +32,7 @@ RunConfig config_of(int data, int model, bool sharded_state) {
 }
 
 const ThreadTraining& serial() {
-  static const ThreadTraining alone = train_in_threads(compile(config_of(1, 1, false), DeviceProfile{}), steps);
+  static const ThreadTraining alone = train_in_threads(compile({config_of(1, 1, false), reference_host()}), steps);
   return alone;
 }
 
@@ -71,7 +72,7 @@ class ClippingTest : public QObject {
     QFETCH(bool, sharded_state);
     RunConfig config = config_of(data, model, sharded_state);
     config.sharding.mode = as_written ? LayoutMode::as_written : LayoutMode::fastest;
-    const Plan plan = compile(config, DeviceProfile{});
+    const Plan plan = compile({config, reference_host()});
     const std::string fault = test::fault_of(plan);
     QVERIFY2(fault.empty(), fault.c_str());
     const ThreadTraining training = train_in_threads(plan, steps);
@@ -86,16 +87,17 @@ class ClippingTest : public QObject {
   }
 
   void split_gradients_need_a_collective_for_their_norm() {
-    QVERIFY(scalar_sums(compile(config_of(2, 2, false), DeviceProfile{})) >= 1);
-    QCOMPARE(scalar_sums(compile(config_of(1, 1, false), DeviceProfile{})), int64_t{0});
+    QVERIFY(scalar_sums(compile({config_of(2, 2, false), reference_host()})) >= 1);
+    QCOMPARE(scalar_sums(compile({config_of(1, 1, false), reference_host()})), int64_t{0});
   }
 
   void clipping_to_a_norm_that_no_gradient_has_changes_no_bit() {
     const auto trained = [](const char* norm) {
       RunConfig config = load_preset("parallax_decoder", small_size());
       for (MeshAxis& axis : config.mesh_axes) axis.size = 1;
-      return train_in_threads(
-                 compile(with_settings(config, {std::string("optimizer.clip_by_global_norm=") + norm}), {}), 3)
+      return train_in_threads(compile({with_settings(config, {std::string("optimizer.clip_by_global_norm=") + norm}),
+                                       reference_host()}),
+                              3)
           .parameters;
     };
     QVERIFY(trained("0") == trained("1e6"));

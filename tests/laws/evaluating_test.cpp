@@ -3,6 +3,7 @@
 
 #include "engine/base/align.h"
 #include "engine/comm/thread_communicator.h"
+#include "engine/machine/host_machine.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/input_filler.h"
 #include "engine/worker/thread_training.h"
@@ -88,7 +89,7 @@ class EvaluatingTest : public QObject {
  private slots:
   void a_plan_without_optimizer_is_the_forward_task_alone_and_what_initialises() {
     for (const Case& one : cases()) {
-      const Plan plan = compile(without_optimizer(small_config(one)), DeviceProfile{});
+      const Plan plan = compile({without_optimizer(small_config(one)), reference_host()});
       QVERIFY(!plan.trains());
       QCOMPARE(plan.program.tasks.size(), size_t{2});
       QCOMPARE(plan.program.tasks[0].phase, Phase::forward);
@@ -104,10 +105,10 @@ class EvaluatingTest : public QObject {
   void without_optimizer_every_step_gives_the_loss_before_training_and_learns_nothing() {
     for (const Case& one : cases()) {
       const RunConfig config = small_config(one);
-      const Plan plan = compile(without_optimizer(config), DeviceProfile{});
+      const Plan plan = compile({without_optimizer(config), reference_host()});
       const ThreadTraining evaluated = train_in_threads(plan, 3);
       QCOMPARE(evaluated.steps.size(), size_t{3});
-      const double expected = first_loss(compile(config, DeviceProfile{}));
+      const double expected = first_loss(compile({config, reference_host()}));
       for (const StepMessage& step : evaluated.steps) {
         QVERIFY(near(value_of(step.metrics, "loss"), expected));
         QCOMPARE(step.metrics, evaluated.steps[0].metrics);
@@ -123,18 +124,18 @@ class EvaluatingTest : public QObject {
   void evaluating_drops_nothing() {
     for (const Case& one : cases()) {
       const RunConfig dropping = small_config(one, true);
-      const double expected = first_loss(compile(small_config(one), DeviceProfile{}));
-      const Plan plan = compile(dropping, DeviceProfile{});
+      const double expected = first_loss(compile({small_config(one), reference_host()}));
+      const Plan plan = compile({dropping, reference_host()});
       const std::vector<float> seen = losses(plan, {Purpose::evaluate, Purpose::train_step});
       QVERIFY(near(seen[0], expected));
       QVERIFY(std::abs(seen[1] - expected) > 1e-3);
-      QVERIFY(near(first_loss(compile(without_optimizer(dropping), DeviceProfile{})), expected));
+      QVERIFY(near(first_loss(compile({without_optimizer(dropping), reference_host()})), expected));
     }
   }
 
   void evaluating_between_training_steps_changes_no_bit_of_them() {
     for (const Case& one : cases()) {
-      const Plan plan = compile(small_config(one), DeviceProfile{});
+      const Plan plan = compile({small_config(one), reference_host()});
       constexpr Purpose train = Purpose::train_step, evaluate = Purpose::evaluate;
       const std::vector<float> alone = losses(plan, {train, train, train});
       const std::vector<float> between = losses(plan, {evaluate, train, evaluate, evaluate, train, train});

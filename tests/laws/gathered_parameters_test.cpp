@@ -3,6 +3,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "engine/machine/host_machine.h"
 #include "engine/worker/parameter_file.h"
 #include "tests/compile/system_preset.h"
 #include "tests/laws/training_agreement.h"
@@ -30,7 +31,7 @@ Gathered gather(const Plan& plan, int64_t steps) {
 }
 
 Plan plan_of(const SystemPreset& preset, const std::vector<int64_t>& mesh) {
-  return compile(system_run(preset.name, preset.small, mesh), DeviceProfile{});
+  return compile({system_run(preset.name, preset.small, mesh), reference_host()});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <QtTest>
 
+#include "engine/machine/host_machine.h"
 #include "tests/laws/serial_training.h"
 #include "tests/test_program.h"
 
@@ -60,7 +61,7 @@ class MicrobatchesTest : public QObject {
   void microbatches_train_as_the_whole_batch_on_one_device() {
     QFETCH(int, index);
     const auto [preset, mesh, mode, microbatches] = cases()[static_cast<size_t>(index)];
-    const Plan plan = compile(in_microbatches(*preset, mesh, mode, microbatches), DeviceProfile{});
+    const Plan plan = compile({in_microbatches(*preset, mesh, mode, microbatches), reference_host()});
     const ThreadTraining training = train_in_threads(plan, serial_steps);
     compare_with_serial(training, serial_training(*preset), 1e-3, is_key_bias);
     compare_with_prediction(training, plan);
@@ -72,7 +73,7 @@ class MicrobatchesTest : public QObject {
     dropped.small.insert(dropped.small.end(), dropout.begin(), dropout.end());
     const auto losses = [&](std::vector<int64_t> mesh, int64_t microbatches) {
       const RunConfig config = in_microbatches(dropped, mesh, LayoutMode::fastest, microbatches);
-      return losses_of(train_in_threads(compile(config, DeviceProfile{}), serial_steps));
+      return losses_of(train_in_threads(compile({config, reference_host()}), serial_steps));
     };
     const std::vector<double> expected = losses({1, 1}, 1);
     for (int64_t microbatches : {2, 4}) {
@@ -85,7 +86,7 @@ class MicrobatchesTest : public QObject {
   void gradients_of_replicated_parameters_are_reduced_once_a_step() {
     const SystemPreset& preset = system_preset("tiny_lm_dp");
     const auto wire = [&](int64_t microbatches) {
-      return compile(in_microbatches(preset, {2}, LayoutMode::as_written, microbatches), DeviceProfile{})
+      return compile({in_microbatches(preset, {2}, LayoutMode::as_written, microbatches), reference_host()})
           .totals.wire_bytes_per_device;
     };
     QCOMPARE(wire(4), wire(1));
@@ -95,7 +96,7 @@ class MicrobatchesTest : public QObject {
     for (const SystemPreset& preset : system_presets()) {
       for (const std::vector<int64_t>& mesh : meshes_of(preset.mesh_axes)) {
         const auto seconds = [&](LayoutMode mode) {
-          return compile(in_microbatches(preset, mesh, mode, 2), DeviceProfile{}).totals.seconds_per_step;
+          return compile({in_microbatches(preset, mesh, mode, 2), reference_host()}).totals.seconds_per_step;
         };
         if (!validate(in_microbatches(preset, mesh, LayoutMode::fastest, 2)).empty()) continue;
         QVERIFY(seconds(LayoutMode::fastest) <= seconds(LayoutMode::as_written));
@@ -106,7 +107,7 @@ class MicrobatchesTest : public QObject {
   void activations_take_the_room_of_one_microbatch() {
     const SystemPreset& preset = system_preset("tiny_lm_dp");
     const auto activations = [&](int64_t microbatches) {
-      const Plan plan = compile(in_microbatches(preset, {1}, LayoutMode::as_written, microbatches), DeviceProfile{});
+      const Plan plan = compile({in_microbatches(preset, {1}, LayoutMode::as_written, microbatches), reference_host()});
       return plan.totals.memory[static_cast<size_t>(MemoryCategory::activations)];
     };
     QVERIFY(activations(8) < activations(1) / 4);

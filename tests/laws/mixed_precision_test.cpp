@@ -2,6 +2,7 @@
 #include <set>
 
 #include "engine/graph/op_definition.h"
+#include "engine/machine/host_machine.h"
 #include "tests/compile/system_preset.h"
 #include "tests/laws/pipeline_case.h"
 #include "tests/laws/training_agreement.h"
@@ -30,7 +31,7 @@ Plan planned(const SystemPreset& preset, const std::string& dtype, std::vector<i
   mesh.resize(static_cast<size_t>(preset.mesh_axes), 1);
   std::vector<std::string> settings = preset.small;
   settings.push_back("model.compute_dtype=" + dtype);
-  return compile(system_run(preset.name, settings, mesh), DeviceProfile{});
+  return compile({system_run(preset.name, settings, mesh), reference_host()});
 }
 
 std::vector<double> losses(const ThreadTraining& training) {
@@ -130,9 +131,9 @@ class MixedPrecisionTest : public QObject {
   void in_microbatches_and_stages_it_stays_as_near() {
     QFETCH(int, index);
     const RunConfig config = four_layers({"model.tied_embedding=true", "model.compute_dtype=bf16"});
-    const std::vector<double> alone = losses(train_in_threads(compile(config, DeviceProfile{}), steps));
+    const std::vector<double> alone = losses(train_in_threads(compile({config, reference_host()}), steps));
     const PipelineCase& one = pipelines()[static_cast<size_t>(index)];
-    const Plan plan = compile(one.stages > 1 ? in_stages(config, one) : in_parts(config, one), DeviceProfile{});
+    const Plan plan = compile({one.stages > 1 ? in_stages(config, one) : in_parts(config, one), reference_host()});
     const ThreadTraining split = train_in_threads(plan, steps);
     QVERIFY2(apart(losses(split), alone) < 1e-2, std::to_string(apart(losses(split), alone)).c_str());
     QVERIFY(split.replicas_equal);

@@ -2,6 +2,7 @@
 #include <QtTest>
 
 #include "engine/compile/settings.h"
+#include "engine/machine/host_machine.h"
 #include "tests/laws/serial_training.h"
 #include "tests/test_program.h"
 
@@ -34,7 +35,7 @@ Plan plan_of(const Optimizer& optimizer, const char* preset, const std::vector<i
   std::vector<std::string> settings = system_preset(preset).small;
   settings.insert(settings.end(), optimizer.settings.begin(), optimizer.settings.end());
   settings.insert(settings.end(), more.begin(), more.end());
-  return compile(system_run(preset, settings, mesh), DeviceProfile{});
+  return compile({system_run(preset, settings, mesh), reference_host()});
 }
 
 bool same_bits(const std::map<std::string, std::vector<float>>& a, const std::map<std::string, std::vector<float>>& b) {

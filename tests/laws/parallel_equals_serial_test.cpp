@@ -1,6 +1,7 @@
 #include <QtTest>
 #include <cmath>
 
+#include "engine/machine/host_machine.h"
 #include "engine/mesh/partition_spec.h"
 #include "tests/laws/preset_case.h"
 #include "tests/laws/training_agreement.h"
@@ -24,7 +25,7 @@ std::vector<std::string> joined(std::vector<std::string> a, const std::vector<st
 }
 
 Plan plan_of(const std::string& preset, const std::vector<std::string>& overrides) {
-  return compile(load_preset(preset, joined(small_size(), overrides)), DeviceProfile{});
+  return compile({load_preset(preset, joined(small_size(), overrides)), reference_host()});
 }
 
 const ThreadTraining& serial(const std::string& preset, const std::string& deterministic) {
@@ -95,7 +96,7 @@ class ParallelEqualsSerialTest : public QObject {
     config.sharding.mode = mode == "fastest" ? LayoutMode::fastest : LayoutMode::as_written;
     config.sharding.parameters.clear();
     config.sharding.rules = {{"**", LargestDimension{{"data"}, 0}, {SpecKind::optimizer_state}}};
-    const Plan plan = compile(config, DeviceProfile{});
+    const Plan plan = compile({config, reference_host()});
     const ThreadTraining training = train_in_threads(plan, steps);
     compare_with_serial(training, serial("parallax_decoder", "deterministic=true"), 1e-3);
     int64_t whole = 0;
@@ -157,7 +158,7 @@ class ParallelEqualsSerialTest : public QObject {
     std::vector<int> devices{0, 1, 2, 3, 4, 5, 6, 7};
     if (seed % 2) std::shuffle(devices.begin(), devices.end(), random);
     config.mesh_devices = devices;
-    Plan plan = compile(config, DeviceProfile{});
+    Plan plan = compile({config, reference_host()});
     ThreadTraining training = train_in_threads(plan, steps);
     compare_with_serial(training, serial("parallax_decoder", "deterministic=true"), 1e-3);
     compare_with_prediction(training, plan);

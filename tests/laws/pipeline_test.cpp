@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/config/write.h"
+#include "engine/machine/host_machine.h"
 #include "engine/plan/value_lives.h"
 #include "tests/laws/pipeline_case.h"
 #include "tests/laws/stage_memory.h"
@@ -90,12 +91,12 @@ const ThreadTraining& alone(const RunConfig& config) {
   whole.sharding.zero = {};
   for (MeshAxis& axis : whole.mesh_axes) axis.size = 1;
   const auto [entry, added] = known.try_emplace(write_run_config(whole));
-  if (added) entry->second = train_in_threads(compile(whole, DeviceProfile{}), serial_steps);
+  if (added) entry->second = train_in_threads(compile({whole, reference_host()}), serial_steps);
   return entry->second;
 }
 
 Plan check(const RunConfig& config) {
-  Plan plan = compile(config, DeviceProfile{});
+  Plan plan = compile({config, reference_host()});
   const ThreadTraining training = train_in_threads(plan, serial_steps);
   compare_with_serial(training, alone(config), 1e-3, is_key_bias);
   compare_with_prediction(training, plan);
@@ -126,7 +127,7 @@ class PipelineTest : public QObject {
   void one_f_one_b_holds_no_more_microbatches_than_stages_behind_it() {
     for (int64_t stages : {2, 4}) {
       const RunConfig config = in_stages(four_layers(), {"1f1b", stages, {1, 1}, 8, "none", 0, LayoutMode::fastest});
-      const Plan plan = compile(config, DeviceProfile{});
+      const Plan plan = compile({config, reference_host()});
       for (int stage = 0; stage < plan.program.stages; ++stage) {
         QCOMPARE(plan.pipeline.in_flight[stage], static_cast<int>(stages) - stage);
         for (const ValueLife& life : value_lives(plan.program, *plan.graph, stage)) {
@@ -165,7 +166,7 @@ class PipelineTest : public QObject {
                                           {"interleaved", 2, {2, 2}, 4, "mlp", 2, LayoutMode::fastest},
                                           {"1f1b", 1, {4, 1}, 1, "none", 0, LayoutMode::fastest}};
     std::vector<Plan> plans;
-    for (const PipelineCase& one : cases) plans.push_back(compile(in_stages(four_layers(), one), DeviceProfile{}));
+    for (const PipelineCase& one : cases) plans.push_back(compile({in_stages(four_layers(), one), reference_host()}));
     for (size_t writer = 0; writer < plans.size(); ++writer) {
       QTemporaryDir folder;
       CheckpointOptions save, load;

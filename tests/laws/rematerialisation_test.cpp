@@ -4,6 +4,7 @@
 #include "engine/base/name_pattern.h"
 #include "engine/compile/recomputed_ops.h"
 #include "engine/compile/training_graph.h"
+#include "engine/machine/host_machine.h"
 #include "tests/laws/serial_training.h"
 #include "tests/test_program.h"
 
@@ -48,7 +49,7 @@ Plan deep(const ScheduleConfig& schedule) {
   RunConfig config = system_run("tiny_lm_dp", {"model.n_layers=12"}, {1});
   config.sharding.mode = LayoutMode::as_written;
   config.schedule = schedule;
-  return compile(config, DeviceProfile{});
+  return compile({config, reference_host()});
 }
 
 std::vector<bool> recomputed(const RunConfig& config, const std::string& names) {
@@ -99,7 +100,7 @@ class RematerialisationTest : public QObject {
   void what_is_made_again_trains_as_what_is_kept() {
     QFETCH(int, index);
     const auto [preset, mesh, mode, schedule] = cases()[static_cast<size_t>(index)];
-    const Plan plan = compile(config_of(*preset, mesh, mode, schedule), DeviceProfile{});
+    const Plan plan = compile({config_of(*preset, mesh, mode, schedule), reference_host()});
     const ThreadTraining training = train_in_threads(plan, serial_steps);
     compare_with_serial(training, serial_training(*preset), 1e-3, is_key_bias);
     compare_with_prediction(training, plan);
@@ -115,7 +116,7 @@ class RematerialisationTest : public QObject {
         const std::vector<int64_t> alone(static_cast<size_t>(preset.mesh_axes), 1);
         const auto losses = [&](const ScheduleConfig& schedule) {
           const RunConfig config = config_of(preset, alone, LayoutMode::as_written, schedule);
-          return losses_of(train_in_threads(compile(config, DeviceProfile{}), serial_steps));
+          return losses_of(train_in_threads(compile({config, reference_host()}), serial_steps));
         };
         QCOMPARE(losses({1, policy, 1}), losses({}));
       }
@@ -142,7 +143,7 @@ class RematerialisationTest : public QObject {
       const std::vector<int64_t> alone(static_cast<size_t>(preset.mesh_axes), 1);
       const auto train = [&](const ScheduleConfig& schedule) {
         const RunConfig config = config_of(preset, alone, LayoutMode::as_written, schedule);
-        return train_in_threads(compile(config, DeviceProfile{}), 2);
+        return train_in_threads(compile({config, reference_host()}), 2);
       };
       const ThreadTraining kept = train({});
       for (const std::string names : {"{attention,mlp}", "{mlp,**/add}", "{**/einsum,**/add,**/gelu}"}) {
@@ -157,7 +158,7 @@ class RematerialisationTest : public QObject {
   // The document's jax_checkpoint of norm, attention and residual, and of norm, feed-forward block and residual:
   // forward keeps what the second begins with, and its result, for the loss.
   void the_documents_two_regions_keep_their_inputs_alone() {
-    const Plan plan = compile(system_run("workshop_memory_document", small_layer), DeviceProfile{});
+    const Plan plan = compile({system_run("workshop_memory_document", small_layer), reference_host()});
     QCOMPARE(kept_for_backward(plan), (std::set<std::string>{"residual", "residual_1"}));
     const auto reads_input = [](const Task& task, const Plan& of) {
       return std::ranges::any_of(task.inputs, [&](int input) {
@@ -169,14 +170,14 @@ class RematerialisationTest : public QObject {
     }));
     std::vector<std::string> kept = small_layer;
     kept.emplace_back("schedule.rematerialise=none");
-    const Plan all = compile(system_run("workshop_memory_document", kept), DeviceProfile{});
+    const Plan all = compile({system_run("workshop_memory_document", kept), reference_host()});
     QVERIFY(kept_for_backward(all).size() > 10);
     QVERIFY(activations(plan) < activations(all));
     QCOMPARE(losses_of(train_in_threads(plan, 2)), losses_of(train_in_threads(all, 2)));
   }
 
   void the_documents_selective_layer_makes_attention_again_alone() {
-    const Plan plan = compile(system_run("workshop_selective_document", small_layer), DeviceProfile{});
+    const Plan plan = compile({system_run("workshop_selective_document", small_layer), reference_host()});
     for (const std::string& name : kept_for_backward(plan)) {
       const bool of_attention = name.starts_with("qkv_proj") || name.starts_with("unstack") ||
                                 name.starts_with("attention") || name.starts_with("context");

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/machine/host_machine.h"
 #include "tests/compile/system_preset.h"
 #include "tests/laws/training_agreement.h"
 
@@ -18,7 +19,7 @@ inline const ThreadTraining& serial_training(const SystemPreset& preset) {
   if (added) {
     const std::vector<int64_t> alone(static_cast<size_t>(preset.mesh_axes), 1);
     entry->second =
-        train_in_threads(compile(system_run(preset.name, preset.small, alone), DeviceProfile{}), serial_steps);
+        train_in_threads(compile({system_run(preset.name, preset.small, alone), reference_host()}), serial_steps);
   }
   return entry->second;
 }

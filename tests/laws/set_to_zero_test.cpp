@@ -4,6 +4,7 @@
 #include "engine/base/align.h"
 #include "engine/comm/thread_communicator.h"
 #include "engine/graph/op_definition.h"
+#include "engine/machine/host_machine.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/input_filler.h"
 #include "tests/laws/serial_training.h"
@@ -19,7 +20,7 @@ namespace {
 Plan plan_of(const std::string& preset, const std::vector<std::string>& settings, const std::vector<int64_t>& mesh) {
   std::vector<std::string> all = system_preset(preset).small;
   all.insert(all.end(), settings.begin(), settings.end());
-  return compile(system_run(preset, all, mesh), DeviceProfile{});
+  return compile({system_run(preset, all, mesh), reference_host()});
 }
 
 // What each update takes as its gradient, on each device, when a step is over: its second operand; or what sgd without

@@ -1,5 +1,6 @@
 #include <QtTest>
 
+#include "engine/machine/host_machine.h"
 #include "tests/laws/serial_training.h"
 #include "tests/test_program.h"
 
@@ -33,7 +34,7 @@ class SystemPresetsTest : public QObject {
     const SystemPreset& preset = system_presets()[static_cast<size_t>(index)];
     RunConfig config = system_run(preset.name, preset.small, {sizes.begin(), sizes.end()});
     config.sharding.mode = as_written ? LayoutMode::as_written : LayoutMode::fastest;
-    const Plan plan = compile(config, DeviceProfile{});
+    const Plan plan = compile({config, reference_host()});
     const ThreadTraining training = train_in_threads(plan, serial_steps);
     compare_with_serial(training, serial_training(preset), 1e-3, is_key_bias);
     compare_with_prediction(training, plan);

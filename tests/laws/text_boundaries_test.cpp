@@ -6,6 +6,8 @@
 #include "engine/base/instruction_set.h"
 #include "engine/config/parse.h"
 #include "engine/config/write.h"
+#include "engine/machine/host_machine.h"
+#include "engine/machine/machine_file.h"
 #include "engine/session/hello.h"
 #include "engine/session/host_report.h"
 #include "engine/session/recorded_run.h"
@@ -45,11 +47,11 @@ Message through_socket(const Message& message) {
 }
 
 // Hello first.
-std::vector<Message> through_record(const std::vector<Message>& told, const DeviceProfile& profile = {}) {
+std::vector<Message> through_record(const std::vector<Message>& told, const Machine& machine = reference_host()) {
   const QTemporaryDir parent;
   const std::string folder = parent.filePath("record").toStdString();
   {
-    RunRecorder recorder(folder, Existing::refuse, {}, std::get<HelloMessage>(told.front()), profile);
+    RunRecorder recorder(folder, Existing::refuse, {}, std::get<HelloMessage>(told.front()), machine);
     recorder.begin();
     for (size_t i = 1; i < told.size(); ++i) recorder.add(told[i]);
   }
@@ -64,7 +66,7 @@ std::optional<Plan> plan_of(const std::string& schedule, const std::string& poli
   one.schedule = schedule;
   one.policy = policy;
   try {
-    return compile(in_stages(four_layers(), one), DeviceProfile{});
+    return compile({in_stages(four_layers(), one), reference_host()});
   } catch (const Failure& failure) {
     if (failure.errors().front().place.path != "pipeline.schedule") throw;
     return std::nullopt;
@@ -186,10 +188,10 @@ class TextBoundariesTest : public QObject {
     QVERIFY(through_socket(hello) == Message(hello));
     QVERIFY(through_socket(trace) == trace);
     HelloMessage recorded = hello;
-    recorded.profile_json.clear();
-    QVERIFY(through_record({hello, trace}, plan.profile) == (std::vector<Message>{recorded, trace}));
+    recorded.machine_json.clear();
+    QVERIFY(through_record({hello, trace}, plan.machine) == (std::vector<Message>{recorded, trace}));
     const RunConfig config = parse_run_config(hello.config_json, "run.json");
-    QCOMPARE(compile(config, parse_profile(hello.profile_json, "profile.json")).hash, plan.hash);
+    QCOMPARE(compile({config, parse_machine(hello.machine_json, "machine.json")}).hash, plan.hash);
   }
 };
 

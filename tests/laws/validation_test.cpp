@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "engine/machine/host_machine.h"
 #include "tests/compile/system_preset.h"
 #include "tests/laws/training_agreement.h"
 #include "tests/test_program.h"
@@ -21,7 +22,7 @@ RunConfig small_run(std::vector<std::string> more, const std::vector<int64_t>& m
   return system_run("tiny_text", settings, mesh);
 }
 
-ThreadTraining trained(const RunConfig& config) { return train_in_threads(compile(config, DeviceProfile{}), steps); }
+ThreadTraining trained(const RunConfig& config) { return train_in_threads(compile({config, reference_host()}), steps); }
 
 double metric(const ThreadTraining& training, size_t step, const char* name) {
   return value_of(training.steps[step].metrics, name);
@@ -61,7 +62,7 @@ class ValidationTest : public QObject {
       const RunConfig config = small_run({"data.evaluate_every=1", "data.batch_size=" + std::to_string(size),
                                           "data.evaluate_batches=" + std::to_string(batches),
                                           "optimizer.learning_rate=0.0", "optimizer.end_value=0.0"});
-      const ThreadTraining training = train_in_threads(compile(config, DeviceProfile{}), 1);
+      const ThreadTraining training = train_in_threads(compile({config, reference_host()}), 1);
       return std::array{metric(training, 0, "val_loss"), metric(training, 0, "val_accuracy")};
     };
     for (const int batches : {2, 4}) {
@@ -85,7 +86,7 @@ class ValidationTest : public QObject {
 
   void training_on_text_learns_what_is_kept_back_too() {
     RunConfig config = small_run({"data.evaluate_every=30", "optimizer.warmup_steps=5", "deterministic=true"});
-    const ThreadTraining training = train_in_threads(compile(config, DeviceProfile{}), 60);
+    const ThreadTraining training = train_in_threads(compile({config, reference_host()}), 60);
     QVERIFY(metric(training, 59, "val_loss") < metric(training, 29, "val_loss"));
     QVERIFY(metric(training, 29, "val_loss") < metric(training, 0, "loss") - 0.5);
   }

@@ -1,6 +1,7 @@
 #include <QtTest>
 #include <cmath>
 
+#include "engine/machine/host_machine.h"
 #include "engine/worker/thread_training.h"
 #include "tests/laws/preset_case.h"
 #include "tests/test_program.h"
@@ -19,7 +20,7 @@ Plan plan_of(int model, const std::string& mode, std::vector<std::string> size) 
   size.insert(size.end(), {"sharding.mode=" + mode, "sharding.out=[null, null, \"model\"]",
                            "sharding.parameters.params.Dense_0.kernel=[null, \"model\"]",
                            "sharding.parameters.params.Dense_0.bias=[\"model\"]"});
-  return compile(load_preset("parallax_decoder", size), DeviceProfile{});
+  return compile({load_preset("parallax_decoder", size), reference_host()});
 }
 
 // Logits are the largest array, in both.

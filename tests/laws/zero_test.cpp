@@ -1,5 +1,6 @@
 #include <QtTest>
 
+#include "engine/machine/host_machine.h"
 #include "tests/laws/serial_training.h"
 #include "tests/test_program.h"
 
@@ -16,7 +17,7 @@ Plan plan_of(const SystemPreset& preset, const std::vector<int64_t>& mesh, Layou
   config.sharding.mode = mode;
   config.sharding.zero = {stage, axis};
   config.schedule.microbatches = microbatches;
-  return compile(config, DeviceProfile{});
+  return compile({config, reference_host()});
 }
 
 int64_t bytes(const Plan& plan, MemoryCategory category) { return plan.totals.memory[static_cast<size_t>(category)]; }

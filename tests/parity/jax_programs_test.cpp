@@ -1,8 +1,10 @@
 #include <QtTest>
 #include <cmath>
 
+#include "engine/machine/host_machine.h"
 #include "tests/compile/system_preset.h"
 #include "tests/laws/serial_training.h"
+#include "tests/machine/host_rates.h"
 #include "tests/parity/golden_training.h"
 #include "tests/test_program.h"
 
@@ -40,7 +42,7 @@ class JaxProgramsParityTest : public QObject {
   }
   void initial_parameters_are_those_of_flax() {
     QFETCH(QString, preset);
-    const ThreadTraining start = train_in_threads(compile(system_run(preset.toStdString(), {}), DeviceProfile{}), 0);
+    const ThreadTraining start = train_in_threads(compile({system_run(preset.toStdString(), {}), reference_host()}), 0);
     compare_initial(start, golden()["initial"][preset].toObject());
   }
 
@@ -60,7 +62,7 @@ class JaxProgramsParityTest : public QObject {
     RunConfig config = run_of(expected);
     for (MeshAxis& axis : config.mesh_axes) axis.size = alone ? 1 : axis.size;
     const int steps = expected["steps"].toInt();
-    const ThreadTraining training = train_in_threads(compile(config, DeviceProfile{}), steps);
+    const ThreadTraining training = train_in_threads(compile({config, reference_host()}), steps);
     compare_losses(training, expected["losses"].toArray(), {1e-4});
     const QJsonObject finals = expected["final"].toObject();
     QCOMPARE(static_cast<qsizetype>(training.parameters.size()), finals.size());
@@ -87,28 +89,28 @@ class JaxProgramsParityTest : public QObject {
       QCOMPARE(again["losses"].toArray(), kept->toObject()["losses"].toArray());
       RunConfig config = run_of(again);
       for (MeshAxis& axis : config.mesh_axes) axis.size = 1;
-      const std::vector<double> losses = losses_of(train_in_threads(compile(config, DeviceProfile{}), 10));
+      const std::vector<double> losses = losses_of(train_in_threads(compile({config, reference_host()}), 10));
       config.schedule = {};
-      QCOMPARE(losses, losses_of(train_in_threads(compile(config, DeviceProfile{}), 10)));
+      QCOMPARE(losses, losses_of(train_in_threads(compile({config, reference_host()}), 10)));
       ++pairs;
     }
     QCOMPARE(pairs, 2);
   }
 
   // Laws 7 and 8.
-  void as_written_moves_no_more_than_xla_under_any_profile() {
-    DeviceProfile slow_links, many_cores;
-    slow_links.collective_bytes_per_core /= 100;
-    many_cores.cores = 64;
-    many_cores.step_latency *= 50;
+  void as_written_moves_no_more_than_xla_on_any_machine() {
+    Machine slow_links = reference_host(), many_cores = reference_host();
+    test::copy_rate(slow_links) /= 100;
+    many_cores.device.cores = 64;
+    many_cores.device.instruction_latency *= 50;
     for (const QJsonValue& one : golden()["moved"].toArray()) {
       RunConfig config = run_of(one);
       config.sharding.mode = LayoutMode::as_written;
       const double xla = one["wire_bytes_per_device"].toDouble();
-      const double moved = compile(config, DeviceProfile{}).totals.wire_bytes_per_device;
+      const double moved = compile({config, reference_host()}).totals.wire_bytes_per_device;
       QVERIFY2(moved <= xla, qPrintable(QString("%1: %2, XLA %3").arg(title(one)).arg(moved).arg(xla)));
-      for (const DeviceProfile& profile : {slow_links, many_cores}) {
-        QCOMPARE(compile(config, profile).totals.wire_bytes_per_device, moved);
+      for (const Machine& machine : {slow_links, many_cores}) {
+        QCOMPARE(compile({config, machine}).totals.wire_bytes_per_device, moved);
       }
     }
   }
@@ -116,7 +118,7 @@ class JaxProgramsParityTest : public QObject {
   void dropout_changes_the_losses_of_nnx_gpt2() {
     const auto loss = [](const char* deterministic) {
       const RunConfig config = system_run("nnx_gpt2", {deterministic, "mesh.batch=1", "mesh.model=1"});
-      return value_of(train_in_threads(compile(config, DeviceProfile{}), 1).steps[0].metrics, "loss");
+      return value_of(train_in_threads(compile({config, reference_host()}), 1).steps[0].metrics, "loss");
     };
     QVERIFY(std::abs(loss("deterministic=true") - loss("deterministic=false")) > 1e-3);
   }

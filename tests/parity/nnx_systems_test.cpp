@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/machine/host_machine.h"
 #include "tests/compile/system_preset.h"
 #include "tests/laws/serial_training.h"
 #include "tests/parity/golden_training.h"
@@ -57,7 +58,7 @@ double first_loss(const QJsonValue& one, int seed, bool rounds) {
     if (rounds || !is_bf16(setting.toString())) settings.append(setting);
   for (const char* path : {"seed", "data.seed"}) settings.append(QString("%1=%2").arg(path).arg(seed));
   const QJsonObject run{{"preset", one["preset"]}, {"settings", settings}};
-  return losses_of(train_in_threads(compile(run_of(run), DeviceProfile{}), 1))[0];
+  return losses_of(train_in_threads(compile({run_of(run), reference_host()}), 1))[0];
 }
 
 // The bias of a fused (3, heads, size) projection: queries and values as in JAX. The keys' gradient is zero but for
@@ -109,7 +110,7 @@ class NnxSystemsParityTest : public QObject {
     // Of bf16 the next test compares what the rounding changes.
     const Tolerance tolerance{has_bf16(expected) ? 2e-2 : 1e-4, 1e-6};
     const RunConfig config = run_of(expected, alone, document);
-    const ThreadTraining training = train_in_threads(compile(config, DeviceProfile{}), expected["steps"].toInt());
+    const ThreadTraining training = train_in_threads(compile({config, reference_host()}), expected["steps"].toInt());
     compare_losses(training, expected["losses"].toArray(), tolerance);
     const QJsonObject norms = expected["final_norms"].toObject();
     QCOMPARE(static_cast<qsizetype>(training.parameters.size()), norms.size());

@@ -1,6 +1,7 @@
 #include <QtTest>
 #include <cmath>
 
+#include "engine/machine/host_machine.h"
 #include "tests/laws/preset_case.h"
 #include "tests/parity/golden_training.h"
 #include "tests/test_program.h"
@@ -30,7 +31,7 @@ class ParallaxDecoderParityTest : public QObject {
 
  private slots:
   void initial_parameters_are_those_of_flax() {
-    Plan plan = compile(load_preset("parallax_decoder"), DeviceProfile{});
+    Plan plan = compile({load_preset("parallax_decoder"), reference_host()});
     ThreadTraining start = train_in_threads(plan, 0);
     compare_initial(start, golden()["initial"].toObject());
   }
@@ -49,7 +50,7 @@ class ParallaxDecoderParityTest : public QObject {
     QFETCH(int, model);
     QJsonObject expected = golden_run(preset, data);
     QVERIFY(!expected.isEmpty());
-    Plan plan = compile(load_preset(preset.toStdString(), mesh_overrides(data, model)), DeviceProfile{});
+    Plan plan = compile({load_preset(preset.toStdString(), mesh_overrides(data, model)), reference_host()});
     ThreadTraining training = train_in_threads(plan, 10);
     compare_losses(training, expected["losses"].toArray(), {1e-4});
     for (int s = 0; s < 10; ++s) {

@@ -1,4 +1,5 @@
 #include "engine/plan/memory_plan.h"
+#include "engine/machine/host_machine.h"
 
 #include <QTest>
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include "engine/base/error.h"
 #include "engine/plan/cost_model.h"
 #include "engine/shard/lowering.h"
+#include "tests/machine/host_rates.h"
+#include "tests/shard/prices_of.h"
 #include "tests/shard/random_graph.h"
 #include "tests/test_program.h"
 
@@ -30,7 +33,7 @@ struct Planned {
 
 Planned planned(RandomGraphs& graphs, int threads = 2) {
   Planned result{graphs.next(), {}, {}};
-  const LayoutProblem problem{result.one.graph, result.one.mesh, result.one.pins, CostRates{}};
+  const LayoutProblem problem{result.one.graph, result.one.mesh, result.one.pins, prices_of(result.one.mesh)};
   result.lowered = lower(problem, choose_layouts(problem));
   result.arena = plan_memory(result.program(), result.one.graph, threads);
   return result;
@@ -182,8 +185,8 @@ class MemoryPlanTest : public QObject {
     RandomGraphs graphs(7);
     for (int i = 0; i < graph_count; ++i) {
       const Planned plan = planned(graphs);
-      const CostRates rates = cost_rates(DeviceProfile{}, plan.one.mesh.device_count());
-      const InstructionTable<double> seconds = predict_seconds(plan.program(), plan.one.graph, rates);
+      const InstructionTable<double> seconds =
+          predict_seconds(plan.program(), plan.one.graph, prices_of(plan.one.mesh));
       for (int p = 0; p < plan.instructions().size(); ++p) {
         const Instruction& instruction = plan.instructions()[p];
         QVERIFY(seconds[plan.instructions().id(p)] > 0 && instruction.wire_bytes() >= 0 && instruction.flops() >= 0);
@@ -192,46 +195,15 @@ class MemoryPlanTest : public QObject {
     }
   }
 
-  void a_collective_takes_the_time_of_the_slowest_link_of_its_axes_and_nothing_else_changes() {
-    RandomGraphs graphs(11);
-    for (int i = 0; i < graph_count; ++i) {
-      const Planned plan = planned(graphs);
-      const Mesh& mesh = plan.one.mesh;
-      DeviceProfile profile;
-      profile.links = {{mesh.axes().front().name, 1e6, 1e-3}, {"of no mesh", 1, 1}};
-      const CostRates host = cost_rates(profile, mesh.device_count()), linked = cost_rates(profile, mesh, "");
-      for (int p = 0; p < plan.instructions().size(); ++p) {
-        const Instruction& instruction = plan.instructions()[p];
-        const double before = instruction_seconds(instruction, plan.program(), plan.one.graph, host);
-        const double after = instruction_seconds(instruction, plan.program(), plan.one.graph, linked);
-        if (is_collective(instruction.kind()) && instruction.axes().contains(0)) {
-          QCOMPARE(after, 1e-3 + instruction.wire_bytes() / 1e6);
-        } else {
-          QCOMPARE(after, before);
-        }
-      }
-    }
-  }
-
   void bf16_products_are_priced_at_the_f32_rate_until_theirs_is_measured() {
-    DeviceProfile profile;
-    const double flops = 1e9;
-    const LocalWork f32{0, flops, DType::f32}, bf16{0, flops, DType::bf16};
-    QCOMPARE(local_seconds(cost_rates(profile, 1), bf16), local_seconds(cost_rates(profile, 1), f32));
-    profile.matrix_flops_per_core_bf16 = 4 * profile.matrix_flops_per_core;
-    QCOMPARE(4 * local_seconds(cost_rates(profile, 1), bf16), local_seconds(cost_rates(profile, 1), f32));
-  }
-
-  void a_rank_among_more_is_never_predicted_faster() {
-    const DeviceProfile profile;
-    for (int ranks = 1; ranks < 64; ++ranks) {
-      const CostRates few = cost_rates(profile, ranks), many = cost_rates(profile, ranks + 1);
-      QVERIFY(few.seconds_per_matrix_flop < many.seconds_per_matrix_flop);
-      QVERIFY(few.seconds_per_byte < many.seconds_per_byte);
-      QVERIFY(few.wire.seconds_per_byte < many.wire.seconds_per_byte);
-      QVERIFY(few.seconds_per_step <= many.seconds_per_step);
-      QVERIFY(profile.threads_per_rank(ranks) >= 1 && profile.threads_per_rank(ranks) * ranks <= std::max(2, ranks));
-    }
+    Machine machine = reference_host();
+    const auto seconds = [&](Precision precision) {
+      return MachinePrices(machine, 1).matrix_product_seconds({precision, 1000, 1000, 1000});
+    };
+    QCOMPARE(seconds(Precision::bf16), seconds(Precision::f32));
+    product_rate(machine, Precision::bf16) = 4 * product_rate(machine);
+    QCOMPARE(4 * (seconds(Precision::bf16) - machine.device.instruction_latency),
+             seconds(Precision::f32) - machine.device.instruction_latency);
   }
 };
 

@@ -29,7 +29,7 @@ const QMap<QString, QStringList> may_use = {
     {"engine/config", {"engine/base", "engine/mesh"}},
     {"engine/machine", {"engine/mesh", "engine/config"}},
     {"engine/program", {"engine/graph", "engine/mesh"}},
-    {"engine/shard", {"engine/ops", "engine/program", "engine/config"}},
+    {"engine/shard", {"engine/ops", "engine/program", "engine/config", "engine/machine"}},
     {"engine/simulate", {"engine/program"}},
     {"engine/plan/schedules", {"engine/base", "engine/program"}},
     {"engine/plan", {"engine/shard", "engine/simulate", "engine/config", "engine/plan/schedules"}},

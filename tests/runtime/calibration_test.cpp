@@ -1,7 +1,9 @@
 #include <QtTest>
 #include <cmath>
 
+#include "engine/machine/host_machine.h"
 #include "engine/runtime/calibration.h"
+#include "tests/machine/host_rates.h"
 #include "tests/test_program.h"
 
 namespace calibration_test {
@@ -30,17 +32,18 @@ class CalibrationTest : public QObject {
 
   void every_rate_follows_from_its_own_time() {
     const CalibrationTimes times{4, 0.5, 0.25, "oneDNN", 0.125, {1e3, 1e6}, {20e-6 + 1e3 / 2e9, 20e-6 + 1e6 / 2e9}};
-    const DeviceProfile profile = profile_of(times), standard = standard_profile();
+    Machine machine = machine_of(times);
+    const Device &device = machine.device, standard = standard_host().device;
     const auto near = [](double got, double expected) { return std::abs(got / expected - 1) < 1e-9; };
-    QVERIFY(near(profile.matrix_flops_per_core, 3 * 2.0 * 4096 * 512 * 2048 / 0.5 / 4));
-    QVERIFY(near(profile.matrix_flops_per_core_bf16, 3 * 2.0 * 4096 * 512 * 2048 / 0.25 / 4));
-    QVERIFY(near(profile.memory_bytes_per_core, 3 * 4.0 * 8192 * 2048 / 0.125 / 4));
-    QVERIFY(near(profile.collective_bytes_per_core, 8 * 2e9 / 4));  // eight ranks share four cores
-    QVERIFY(near(profile.collective_latency, 20e-6));
-    QCOMPARE(profile.bf16_products, std::string("oneDNN"));
-    QCOMPARE(profile.cores, standard.cores);
-    QCOMPARE(profile.step_latency, standard.step_latency);
-    QCOMPARE(profile.memory_bytes, standard.memory_bytes);
+    QVERIFY(near(test::product_rate(machine), 3 * 2.0 * 4096 * 512 * 2048 / 0.5 / 4));
+    QVERIFY(near(test::product_rate(machine, Precision::bf16), 3 * 2.0 * 4096 * 512 * 2048 / 0.25 / 4));
+    QVERIFY(near(test::memory_rate(machine), 3 * 4.0 * 8192 * 2048 / 0.125 / 4));
+    QVERIFY(near(test::copy_rate(machine), 8 * 2e9 / 4));  // eight ranks share four cores
+    QVERIFY(near(test::rendezvous_latency(machine), 20e-6));
+    QCOMPARE(device.bf16_products, std::string("oneDNN"));
+    QCOMPARE(device.cores, standard.cores);
+    QCOMPARE(device.instruction_latency, standard.instruction_latency);
+    QCOMPARE(device.memory_bytes, standard.memory_bytes);
   }
 
   void rates_of_transfers_on_a_line_are_found_exactly() {

@@ -227,8 +227,8 @@ class ExecutorTest : public QObject {
     const std::vector<TensorType> operands = {{{4, 3}, DType::f32}, {{3, 10}, DType::f32}};
     const std::vector<TensorType> results = {{{4, 10}, DType::f32}};
     small.compute({x, w}, {partial}).op = 0;
-    small.plan.arenas[0].workspace[{0, 0}] = small.add_buffer(
-        op.definition->workspace_bytes(op.attributes, operands, results, small.plan.profile.threads_per_rank(4)));
+    small.plan.arenas[0].workspace[{0, 0}] =
+        small.add_buffer(op.definition->workspace_bytes(op.attributes, operands, results, small.plan.threads_per_rank));
     small.collective(InstructionKind::all_reduce, {partial}, {y}, list({1}));
     small.allocate();
     const std::vector<float> a = cases.whole_numbers(48), b = cases.whole_numbers(60);

@@ -1,4 +1,5 @@
 #include "engine/session/recorded_run.h"
+#include "engine/machine/host_machine.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -72,13 +73,13 @@ class RecordedRunTest : public QObject {
 
   // One that has begun.
   struct Begun : RunRecorder {
-    Begun(const std::string& folder, Existing existing) : RunRecorder(folder, existing, {}, hello, DeviceProfile{}) {
+    Begun(const std::string& folder, Existing existing) : RunRecorder(folder, existing, {}, hello, reference_host()) {
       begin();
     }
   };
   Begun recorder(Existing existing = Existing::refuse) const { return {folder_, existing}; }
   std::unique_ptr<RunRecorder> staged(Existing existing, std::vector<std::string> inputs = {}) const {
-    return std::make_unique<RunRecorder>(folder_, existing, inputs, hello, DeviceProfile{});
+    return std::make_unique<RunRecorder>(folder_, existing, inputs, hello, reference_host());
   }
   // What is below the folder, with the text of files.
   std::map<std::string, std::string> contents() const {
@@ -106,7 +107,7 @@ class RecordedRunTest : public QObject {
     record();
     const RecordedRun run(folder_);
     QVERIFY(run.hello() == hello);
-    QVERIFY(run.profile() == DeviceProfile{});
+    QVERIFY(run.machine() == reference_host());
     QVERIFY(run.started() > 1.6e9 && run.started() < 1e11);
     std::vector<Message> expected = {hello};
     expected.insert(expected.end(), told.begin(), told.end());
@@ -165,7 +166,7 @@ class RecordedRunTest : public QObject {
       QVERIFY(RecordedRun(folder_).traces().empty());
       QCOMPARE(replayed(run.kept()).size(), told.size() + 2);
     }
-    for (const char* file : {"messages.jsonl", "record.json", "run_file.json", "profile.json", "trace_slowest.json"})
+    for (const char* file : {"messages.jsonl", "record.json", "run_file.json", "machine.json", "trace_slowest.json"})
       QCOMPARE(text_of(folder_ + "/old.2/" + file), before.at(file));
     fs::remove_all(folder_ + "/old.2");
     Begun run = recorder(Existing::overwrite);
@@ -195,7 +196,7 @@ class RecordedRunTest : public QObject {
     record();
     const std::string link = parent_->filePath("link").toStdString(), kept = parent_->filePath("kept").toStdString();
     fs::create_directory_symlink(folder_, link);
-    QCOMPARE(failure_of([&] { RunRecorder(link, Existing::overwrite, {}, hello, DeviceProfile{}); }),
+    QCOMPARE(failure_of([&] { RunRecorder(link, Existing::overwrite, {}, hello, reference_host()); }),
              std::string("file_exists at link:0"));
     std::ofstream(kept) << "kept";
     fs::create_symlink(kept, folder_ + "/trace_latest.json.part");

@@ -1,4 +1,5 @@
 #include "engine/session/run_process.h"
+#include "engine/machine/machine_file.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -331,7 +332,7 @@ void RunProcessTest::a_late_watcher_gets_everything_once() {
   std::vector<Message> received = watching.get();
   QVERIFY(received.size() > 2);
   QVERIFY((std::get<HelloMessage>(received[0]) ==
-           HelloMessage{"{\"model\": {}}", FakeRank::plan_hash, 1, plan_steps, metrics, profile_text({})}));
+           HelloMessage{"{\"model\": {}}", FakeRank::plan_hash, 1, plan_steps, metrics, machine_text(Machine())}));
   const auto& snapshot = std::get<SnapshotMessage>(received[1]);
   QVERIFY(snapshot.steps.size() >= 21);
   QVERIFY(snapshot.step_times.median().has_value());

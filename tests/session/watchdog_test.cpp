@@ -535,7 +535,7 @@ void WatchdogTest::a_heartbeat_may_take_as_long_as_the_steps_do() {
 Plan small_plan() {
   Plan plan;
   plan.mesh = Mesh({{"data", 4}, {"model", 2}});
-  plan.profile.cores = 2;
+  plan.machine.device.cores = 2;
   plan.totals.memory_total = 1 << 20;
   plan.planning_milliseconds = 5;
   return plan;
@@ -562,7 +562,7 @@ void WatchdogTest::a_phase_has_as_long_as_the_plan_asks_for() {
   plan.planning_milliseconds = 1000;
   QCOMPARE(limit(plan, RankPhase::planning), 11 + 4 * 10);
   plan.mesh = Mesh({{"data", 512}});
-  plan.profile.cores = 64;
+  plan.machine.device.cores = 64;
   QCOMPARE(limit(plan, RankPhase::connecting), 11 + 128);
 }
 

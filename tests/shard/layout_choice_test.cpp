@@ -6,6 +6,8 @@
 #include "engine/shard/lowering.h"
 #include "engine/shard/op_classes.h"
 #include "engine/shard/propagation.h"
+#include "tests/machine/host_rates.h"
+#include "tests/shard/prices_of.h"
 #include "tests/shard/random_graph.h"
 #include "tests/test_program.h"
 
@@ -18,7 +20,7 @@ namespace {
 
 constexpr int graph_count = 200;
 
-LayoutProblem problem_of(const RandomGraph& one) { return {one.graph, one.mesh, one.pins, CostRates{}}; }
+LayoutProblem problem_of(const RandomGraph& one) { return {one.graph, one.mesh, one.pins, prices_of(one.mesh)}; }
 
 LayoutProblem problem_with_start(const RandomGraph& one) {
   LayoutProblem problem = problem_of(one);
@@ -143,8 +145,10 @@ class LayoutChoiceTest : public QObject {
     one.pins[w] = Sharding::replicated(2);
     for (AxisIndex axis : {1, 0}) one.pins[w]->dims[1].push_back(axis);
     one.pin_states();
-    LayoutProblem problem = problem_of(one);
-    problem.rates.seconds_per_matrix_flop = 1e-6;
+    Machine slow = reference_host();
+    product_rate(slow) = 1e6;
+    const WorkPrices prices(slow, one.mesh);
+    const LayoutProblem problem{one.graph, one.mesh, one.pins, prices};
     const LayoutChoice choice = choose_layouts(problem);
     QVERIFY(operand_sharding(one.graph.rule(product), choice[product].placement, 1) == *one.pins[w]);
     const Program program = lower(problem, choice).program;

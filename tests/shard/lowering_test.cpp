@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/program/program_text.h"
+#include "tests/shard/prices_of.h"
 #include "tests/shard/random_graph.h"
 #include "tests/test_program.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 constexpr int graph_count = 200;
 
-LayoutProblem problem_of(const RandomGraph& one) { return {one.graph, one.mesh, one.pins, CostRates{}}; }
+LayoutProblem problem_of(const RandomGraph& one) { return {one.graph, one.mesh, one.pins, prices_of(one.mesh)}; }
 
 Lowered lowered(const RandomGraph& one) {
   const LayoutProblem problem = problem_of(one);

@@ -28,7 +28,8 @@ Written written(const RandomGraph& one) {
   Written result;
   result.placements = written_placements(one.graph, one.mesh,
                                          written_layouts(one.graph, one.mesh, one.pins, propagated, one.cotangents));
-  const LayoutProblem problem{one.graph, one.mesh, result.placements.lies, CostRates{}};
+  const WorkPrices prices(reference_host(), one.mesh);
+  const LayoutProblem problem{one.graph, one.mesh, result.placements.lies, prices};
   result.program = lower(problem, fixed_choice(result.placements.placements, one.pins.size())).program;
   return result;
 }

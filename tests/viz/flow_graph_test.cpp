@@ -6,6 +6,7 @@
 
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
+#include "engine/machine/host_machine.h"
 #include "tests/test_program.h"
 #include "viz/paint/flow_difference.h"
 #include "viz/paint/flow_layout.h"
@@ -35,7 +36,7 @@ class FlowGraphTest : public QObject {
       for (const RunConfig& config :
            {preset("parallax_decoder"), written, preset("nnx_gpt2", 8), again, preset("mintext_transformer"),
             preset("tiny_lm_fsdp"), preset("workshop_1f1b"), preset("workshop_zero_bubble"), preset("workshop_tp")})
-        made.push_back(compile(config, standard_profile()));
+        made.push_back(compile({config, standard_host()}));
       return made;
     }();
     return all;
@@ -185,7 +186,7 @@ class FlowGraphTest : public QObject {
     for (const char* name : {"parallax_decoder", "nnx_gpt2", "mintext_transformer"}) {
       size_t lanes = 0, nodes = 0;
       for (const int layers : {6, 12}) {
-        const Plan plan = compile(preset(name, layers), standard_profile());
+        const Plan plan = compile({preset(name, layers), standard_host()});
         const FlowGraph graph = flow_graph(plan, 0, true);
         int most = 0;
         for (const FlowLane& lane : graph.lanes) {
@@ -207,7 +208,7 @@ class FlowGraphTest : public QObject {
     config.sharding.mode = LayoutMode::as_written;
     for (const char* odd : {"blocks/1/gelu", "blocks/3/gelu"})
       config.sharding.constraints.push_back({odd, {{{"batch"}, {}, {}}}});
-    const FlowGraph graph = flow_graph(compile(config, standard_profile()), 0, true);
+    const FlowGraph graph = flow_graph(compile({config, standard_host()}), 0, true);
     const auto is_odd = [](const FlowLane& lane) { return lane.layers == std::vector<int>{1, 3}; };
     QVERIFY(std::ranges::count_if(graph.lanes, is_odd) >= 1);
     const auto is_mixed = [](const FlowLane& lane) {

@@ -5,6 +5,7 @@
 
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
+#include "engine/machine/host_machine.h"
 #include "tests/test_program.h"
 #include "viz/paint/memory_curve.h"
 
@@ -47,7 +48,7 @@ class MemoryCurveTest : public QObject {
       for (const RunConfig& config : {preset("parallax_decoder"), preset("mintext_transformer"), preset("workshop_tp"),
                                       preset("workshop_1f1b"), small(1, "none"), small(4, "none"), small(4, "full"),
                                       piped("gpipe"), piped("1f1b"), piped("interleaved"), piped("zero_bubble")})
-        made.push_back(compile(config, standard_profile(), {}));
+        made.push_back(compile({config, standard_host()}));
       return made;
     }();
     return all;
@@ -157,7 +158,7 @@ class MemoryCurveTest : public QObject {
   }
 
   void in_1f1b_a_stage_fills_up_and_then_keeps_as_many_microbatches_as_it_has_in_flight() {
-    const Plan plan = compile(piped("1f1b"), standard_profile(), {});
+    const Plan plan = compile({piped("1f1b"), standard_host()});
     for (int stage = 0; stage < 2; ++stage) {
       const MemoryCurve curve = memory_curve(plan, stage);
       int most = 0;

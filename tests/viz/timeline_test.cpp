@@ -242,7 +242,7 @@ class TimelineTest : public QObject {
 
   void ranks_of_hosts_whose_clocks_differ_are_not_compared() {
     Plan plan = four_ranks();
-    plan.profile.ranks_per_host = {2, 2};
+    plan.ranks_per_host = {2, 2};
     const std::vector<std::vector<PlanStepTime>> times =
         ranks_that_work(plan, {second, second, 2 * second, 3 * second});
     QVERIFY(meeting_of(plan, times, 0, 1));   // over model: within a host

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <functional>
 
+#include "engine/machine/host_machine.h"
 #include "engine/worker/thread_training.h"
 #include "tests/base/child_status.h"
 #include "tests/checkpoint/made_checkpoint.h"
@@ -82,7 +83,7 @@ class CheckpointKillTest : public QObject {
     QFETCH(int, alone_ms);
     QFETCH(int, every);
     const SystemPreset& preset = system_preset("mintext_mlp");
-    const Plan plan = compile(system_run(preset.name, preset.small, {1, 2}), DeviceProfile{});
+    const Plan plan = compile({system_run(preset.name, preset.small, {1, 2}), reference_host()});
     QTemporaryDir reference(scratch());
     QCOMPARE(run(plan, reference.path().toStdString(), steps + 1, 100, false), 0);
     std::map<int64_t, std::map<std::string, Bytes>> expected;

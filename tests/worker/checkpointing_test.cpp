@@ -1,4 +1,5 @@
 #include "engine/worker/checkpointing.h"
+#include "engine/machine/host_machine.h"
 
 #include <sys/mount.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@ const SystemPreset& small_preset() { return system_preset("tensor_parallel_mlp")
 Plan small_plan(int64_t ranks = 2, const std::vector<std::string>& settings = {}) {
   std::vector<std::string> all = small_preset().small;
   all.insert(all.end(), settings.begin(), settings.end());
-  return compile(system_run(small_preset().name, all, {ranks}), DeviceProfile{});
+  return compile({system_run(small_preset().name, all, {ranks}), reference_host()});
 }
 
 struct Run {
@@ -81,7 +82,7 @@ struct TextRun : Run {
     std::vector<std::string> all = preset.small;
     all.push_back("data.path=" + text);
     all.insert(all.end(), settings.begin(), settings.end());
-    return compile(system_run(preset.name, all, {2, 1}), DeviceProfile{});
+    return compile({system_run(preset.name, all, {2, 1}), reference_host()});
   }
   std::string step_at(int64_t number) const { return options.folder + "/" + step_folder_name(number); }
 };
@@ -359,7 +360,7 @@ class CheckpointingTest : public QObject {
     options.resume = run.path();
     for (const std::string setting : {"model.d_ff=64", "optimizer.name=sgd", "model.name=mintext_mlp"}) {
       const Plan other = setting.starts_with("model.name")
-                             ? compile(system_run("mintext_mlp", {}, {1, 1}), DeviceProfile{})
+                             ? compile({system_run("mintext_mlp", {}, {1, 1}), reference_host()})
                              : small_plan(1, {setting});
       const Error error = error_of([&] { train_in_threads(other, 2, {}, {}, {}, options); });
       QCOMPARE(error.code, std::string("other_model"));

@@ -1,4 +1,5 @@
 #include "engine/worker/lost_loss.h"
+#include "engine/machine/host_machine.h"
 
 #include <fmt/format.h>
 
@@ -49,7 +50,7 @@ class LostLossTest : public QObject {
 
   void a_lost_loss_ends_the_training_and_the_first_op_is_named_on_every_mesh() {
     for (const std::vector<int64_t>& mesh : {std::vector<int64_t>{1, 1}, {2, 1}, {1, 2}, {2, 2}}) {
-      const Plan plan = compile(system_run("mintext_mlp", {"optimizer.learning_rate=1e6"}, mesh), DeviceProfile{});
+      const Plan plan = compile({system_run("mintext_mlp", {"optimizer.learning_rate=1e6"}, mesh), reference_host()});
       std::vector<Error> errors;
       int64_t steps = 0;
       try {
@@ -67,7 +68,7 @@ class LostLossTest : public QObject {
   }
 
   void a_stored_array_that_is_no_longer_finite_is_named_before_any_op() {
-    const Plan plan = compile(system_run("mintext_mlp", {}, {1, 1}), DeviceProfile{});
+    const Plan plan = compile({system_run("mintext_mlp", {}, {1, 1}), reference_host()});
     const RankWorld world = make_self_world(rank_memory_bytes(plan));
     Executor executor(plan, 0, world.arena.data(), *world.communicator);
     for (const ParameterPlan& parameter : plan.parameters) {

@@ -1,6 +1,7 @@
 #include "engine/worker/mpi_worker.h"
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
+#include "engine/machine/host_machine.h"
 #include "engine/session/mpirun.h"
 #include "engine/worker/thread_training.h"
 
@@ -103,7 +104,7 @@ class MpiWorkerTest : public QObject {
   void processes_train_as_threads_do_bit_for_bit() {
     Run run("train");
     QCOMPARE(run.exit_code(), 0);
-    const Plan plan = compile(parse_run_config(small_run_file(), ""), {});
+    const Plan plan = compile({parse_run_config(small_run_file(), ""), reference_host()});
     const ThreadTraining threads = train_in_threads(plan, 4);
     for (int rank = 0; rank < 4; ++rank) {
       TelemetryReader reader = run.telemetry(rank);

@@ -9,6 +9,7 @@
 #include "engine/base/align.h"
 #include "engine/base/path.h"
 #include "engine/comm/thread_communicator.h"
+#include "engine/machine/host_machine.h"
 #include "engine/mesh/box_runs.h"
 #include "engine/mesh/partition_spec.h"
 #include "engine/ops/initialise.h"
@@ -67,7 +68,7 @@ Task& initialise(Plan& plan) { return *std::ranges::find(plan.program.tasks, Pha
 StoredBytes stored_on_one_device(
     RunConfig config, const std::function<void(Plan&)>& change = [](Plan&) {}) {
   for (MeshAxis& axis : config.mesh_axes) axis.size = 1;
-  Plan plan = compile(config, DeviceProfile{});
+  Plan plan = compile({config, reference_host()});
   change(plan);
   for (Sequence& sequence : plan.program.sequences) {
     sequence = make_sequence(sequence.purpose, sequence.runs, plan.program.tasks);
@@ -99,7 +100,7 @@ class ParameterInitTest : public QObject {
     for (const MeshSize& mesh : all_meshes()) {
       std::vector<std::string> overrides = mesh_overrides(mesh.data, mesh.model);
       overrides.push_back("data.batch_size=8");
-      const Plan plan = compile(load_preset("parallax_decoder", overrides), DeviceProfile{});
+      const Plan plan = compile({load_preset("parallax_decoder", overrides), reference_host()});
       const ThreadTraining start = train_in_threads(plan, 0);
       QVERIFY(start.replicas_equal);
       QCOMPARE(start.parameters.size(), file["initial"].size());
@@ -124,7 +125,7 @@ class ParameterInitTest : public QObject {
   }
 
   void stored_bytes_are_those_that_initialisation_wrote() {
-    const Plan plan = compile(load_preset("parallax_decoder", small_size()), DeviceProfile{});
+    const Plan plan = compile({load_preset("parallax_decoder", small_size()), reference_host()});
     const StoredBytes all = stored_on_one_device(plan.config);
     int64_t parameters = 0;
     for (const ParameterPlan& parameter : plan.parameters) parameters += element_count(parameter.shape) * 4;

@@ -1,4 +1,5 @@
 #include "engine/worker/predictions.h"
+#include "engine/machine/host_machine.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -27,8 +28,8 @@ class PredictionsTest : public QObject {
       QTemporaryDir folder;
       const std::string path = folder.filePath("parameters").toStdString();
       std::ofstream(path).close();
-      const ThreadTraining trained = train_in_threads(compile(config, DeviceProfile{}), 40, {}, {}, path);
-      const Predictions columns = predict(config, DeviceProfile{}, path);
+      const ThreadTraining trained = train_in_threads(compile({config, reference_host()}), 40, {}, {}, path);
+      const Predictions columns = predict(config, reference_host(), path);
       QCOMPARE(columns.size(), size_t{3});
       QCOMPARE(columns[0].name + " " + columns[1].name + " " + columns[2].name,
                std::string("inputs targets predictions"));
@@ -68,7 +69,7 @@ class PredictionsTest : public QObject {
     const std::string path = folder.filePath("short").toStdString();
     std::ofstream(path) << "short";
     try {
-      predict(system_run("mintext_mlp", {}), DeviceProfile{}, path);
+      predict(system_run("mintext_mlp", {}), reference_host(), path);
       QFAIL("read");
     } catch (const Failure& failure) {
       QCOMPARE(to_string(failure.errors().front().place), path);

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "engine/comm/mapping.h"
+#include "engine/machine/host_machine.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/thread_training.h"
@@ -32,8 +33,8 @@ constexpr int ranks = 8;
 // Two kernels of 32 MiB and one of 4, each split over eight ranks.
 Plan large_plan() {
   return compile(
-      system_run("tensor_parallel_mlp", {"model.d_model=1024", "model.d_ff=8192", "data.batch_size=8"}, {ranks}),
-      DeviceProfile{});
+      {system_run("tensor_parallel_mlp", {"model.d_model=1024", "model.d_ff=8192", "data.batch_size=8"}, {ranks}),
+       reference_host()});
 }
 
 // Of /proc/self/status, in bytes.
@@ -114,7 +115,7 @@ class StartUpMemoryTest : public QObject {
       CheckpointOptions saving;
       saving.folder = options.resume;
       saving.save_every = 1;
-      train_in_threads(compile(config, DeviceProfile{}), 1, {}, {}, {}, saving);
+      train_in_threads(compile({config, reference_host()}), 1, {}, {}, {}, saving);
     });
     QCOMPARE(status, 0);
     check_start_up(plan, options);

@@ -33,7 +33,7 @@ Plan gathering_plan() {
   Plan plan;
   plan.mesh = Mesh({{"data", 2}, {"model", 2}});
   plan.config.data = {"synthetic_lm", {{"batch_size", int64_t{4}}}};
-  plan.profile.cores = 2;
+  plan.machine.device.cores = 2;
   plan.hash = 42;
   const auto lay = [&](ValueId id, Sharding sharding, int buffer) {
     const TensorType& type = graph->type(id);

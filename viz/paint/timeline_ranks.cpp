@@ -25,9 +25,7 @@ std::vector<std::vector<int>> groups_over(const Plan& plan, const AxisList& axes
     if (is_placed[size_t(rank)]) continue;
     std::vector<int> group = plan.mesh.group(rank, {axes.begin(), axes.end()});
     for (const int member : group) is_placed[size_t(member)] = true;
-    const auto is_comparable = [&](int member) {
-      return member < ranks && plan.profile.host_of(member) == plan.profile.host_of(rank);
-    };
+    const auto is_comparable = [&](int member) { return member < ranks && plan.host_of(member) == plan.host_of(rank); };
     if (std::ranges::all_of(group, is_comparable)) groups.push_back(std::move(group));
   }
   return groups;
@@ -163,7 +161,7 @@ std::optional<Meeting> meeting_of(const Plan& plan, RankTimes times, int rank, i
   Meeting meeting;
   meeting.ranks = plan.mesh.group(rank, {instruction.axes().begin(), instruction.axes().end()});
   for (const int member : meeting.ranks)
-    if (member >= std::ssize(times) || plan.profile.host_of(member) != plan.profile.host_of(rank)) return std::nullopt;
+    if (member >= std::ssize(times) || plan.host_of(member) != plan.host_of(rank)) return std::nullopt;
   const auto arrival = [&](int member) { return time(member).arrive_ns; };
   const auto [first, last] = std::ranges::minmax_element(meeting.ranks, {}, arrival);
   meeting.last = *last;

@@ -34,7 +34,7 @@ fs::path named(const std::string& output, const Start& start) {
 std::map<std::string, QByteArray> fixed_files(const std::string& folder) {
   const RecordFiles files{folder};
   std::map<std::string, QByteArray> texts;
-  for (const std::string& path : {files.header(), files.run_file(), files.profile()}) {
+  for (const std::string& path : {files.header(), files.run_file(), files.machine()}) {
     QFile file(QString::fromStdString(path));
     if (file.open(QIODevice::ReadOnly)) texts[path] = file.readAll();
   }

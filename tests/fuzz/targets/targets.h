@@ -8,7 +8,7 @@ namespace shardscope::fuzz {
 Target run_files();
 Target assignments();
 Target specs();
-Target profiles();
+Target machines();
 Target messages();
 Target requests();
 Target host_reports();

@@ -6,15 +6,15 @@
 
 namespace shardscope::fuzz {
 
-// A profile under which a small model is planned.
-Target profiles() {
+// A machine for which a small model is planned.
+Target machines() {
   Target target;
-  target.name = "profiles";
-  target.corpus = corpus_files("profiles");
+  target.name = "machines";
+  target.corpus = corpus_files("machines");
   target.mutate = [](const std::string& input, Random& random) { return mutant_of_json(input, random); };
   target.run = [](const std::string& input) {
-    ::setenv("SHARDSCOPE_PROFILE", file_with(input, "profile.json").c_str(), 1);
-    Answer answer = call_program({"plan", SHARDSCOPE_SOURCE_DIR "/presets/mintext_mlp.json"}, "profile.json");
+    ::setenv("SHARDSCOPE_PROFILE", file_with(input, "machine.json").c_str(), 1);
+    Answer answer = call_program({"plan", SHARDSCOPE_SOURCE_DIR "/presets/mintext_mlp.json"}, "machine.json");
     ::unsetenv("SHARDSCOPE_PROFILE");
     return answer;
   };

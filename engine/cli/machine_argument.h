@@ -1,0 +1,23 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "engine/config/run_config.h"
+
+namespace shardscope {
+
+// --machine NAME or FILE (in earlier versions --profile): what a plan is made for. Without it, what the
+// run file says.
+struct MachineArgument {
+  std::string name;
+
+  void add_to(CLI::App& command);
+  bool is_given() const { return !name.empty(); }
+  // The config with this machine in place of its own, where it is given.
+  RunConfig with_machine(RunConfig config) const;
+  // The file that it, or else this host, is read from.
+  std::string file() const;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,152 @@
+#include "engine/machine/chosen_machine.h"
+
+#include <algorithm>
+
+#include "engine/config/write.h"
+#include "engine/machine/host_machine.h"
+#include "engine/machine/machine_keys.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr const char* root = "machine";
+
+bool is_whole(const JsonNode& value) {
+  const JsonNode* device = value.find("device");
+  return device && device->is(JsonNode::Kind::object) && device->find("kind");
+}
+
+Machine read_machine(const JsonNode& node) {
+  std::vector<Error> errors;
+  FaultList faults("", errors);
+  faults.check_repeated_keys(node, root);
+  std::optional<Machine> machine = machine_type().read(node, root, faults);
+  if (!errors.empty()) throw Failure(std::move(errors));
+  return std::move(*machine);
+}
+
+// Members of `changes` take the place of those of `target`; in lists of named objects, by their names.
+void change(JsonNode& target, const JsonNode& changes, const std::string& place) {
+  if (!changes.is(JsonNode::Kind::object)) {
+    target = changes;
+    return;
+  }
+  if (target.is(JsonNode::Kind::array)) {
+    for (size_t i = 0; i < changes.keys.size(); ++i) {
+      std::vector<std::string> names;
+      JsonNode* named = nullptr;
+      for (JsonNode& item : target.items) {
+        const JsonNode* name = item.is(JsonNode::Kind::object) ? item.find("name") : nullptr;
+        if (!name) continue;
+        names.push_back(name->text);
+        if (name->text == changes.keys[i]) named = &item;
+      }
+      const std::string inside = member_place(place, changes.keys[i]);
+      if (!named) {
+        throw Failure(Error{"unknown_name", "the machine has no '" + changes.keys[i] + "' here", inside,
+                            name_hint(changes.keys[i], names)});
+      }
+      change(*named, changes.items[i], inside);
+    }
+    return;
+  }
+  if (!target.is(JsonNode::Kind::object)) target = JsonNode::object();
+  for (size_t i = 0; i < changes.keys.size(); ++i) {
+    JsonNode* member = target.find(changes.keys[i]);
+    if (!member) member = &target.add(changes.keys[i], JsonNode());
+    change(*member, changes.items[i], member_place(place, changes.keys[i]));
+  }
+}
+
+constexpr const char *rate_key = "bytes_per_second", *latency_key = "latency";
+
+// What a value says of the network: in a list of levels, or by its name.
+JsonNode* find_network(JsonNode& value) {
+  JsonNode* levels = value.find("levels");
+  if (!levels) return nullptr;
+  if (levels->is(JsonNode::Kind::object)) return levels->find(network_name);
+  for (JsonNode& level : levels->items) {
+    const JsonNode* name = level.find("name");
+    if (name && name->text == network_name) return &level;
+  }
+  return nullptr;
+}
+
+std::optional<double> number_at(const JsonNode& node, const char* key) {
+  const JsonNode* member = node.find(key);
+  if (!member || (!member->is(JsonNode::Kind::number) && !member->is(JsonNode::Kind::integer))) return std::nullopt;
+  return member->is(JsonNode::Kind::integer) ? static_cast<double>(member->integer) : member->number;
+}
+
+void remove(JsonNode& object, const char* key) {
+  for (size_t i = 0; i < object.keys.size(); ++i) {
+    if (object.keys[i] != key) continue;
+    object.keys.erase(object.keys.begin() + static_cast<std::ptrdiff_t>(i));
+    object.items.erase(object.items.begin() + static_cast<std::ptrdiff_t>(i));
+    return;
+  }
+}
+
+}  // namespace
+
+Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_per_host) {
+  if (json.empty()) return with_hosts(host_machine(), ranks_per_host);
+  JsonNode value = read_json(json, root);
+  if (value.is(JsonNode::Kind::string)) return with_hosts(find_machine(value.text), ranks_per_host);
+  if (is_whole(value)) return with_hosts(read_machine(value), ranks_per_host);
+  std::string name(host_name);
+  if (const JsonNode* named = value.find("name"); named && named->is(JsonNode::Kind::string)) name = named->text;
+  JsonNode whole = machine_type().write(with_hosts(find_machine(name), ranks_per_host));
+  const JsonNode own_name = *whole.find("name");
+  change(whole, value, root);
+  *whole.find("name") = own_name;
+  return read_machine(whole);
+}
+
+std::string machine_choice(const std::string& name) {
+  return name == host_name ? std::string() : print_json_line(JsonNode::of(name));
+}
+
+std::string machine_choice(Machine machine) {
+  for (Level& level : machine.levels) {
+    if (level.kind == LevelKind::shared_memory && level.count.size() > 1) level.count = {std::ranges::max(level.count)};
+  }
+  return print_json_line(machine_type().write(machine));
+}
+
+NetworkChoice network_choice(const std::string& json) {
+  NetworkChoice choice;
+  JsonNode value = json.empty() ? JsonNode() : read_json(json, root);
+  const JsonNode* network = find_network(value);
+  if (!network) return choice;
+  choice.bytes_per_second = number_at(*network, rate_key);
+  choice.latency = number_at(*network, latency_key);
+  return choice;
+}
+
+std::string with_network(const std::string& json, const NetworkChoice& network) {
+  if (network == network_choice(json)) return json;
+  JsonNode value = json.empty() ? JsonNode::of(std::string(host_name)) : read_json(json, root);
+  if (value.is(JsonNode::Kind::string)) value = json_object({{"name", value}});
+  JsonNode* level = find_network(value);
+  if (!level && is_whole(value)) return json;
+  if (!level) {
+    JsonNode* levels = value.find("levels");
+    if (!levels) levels = &value.add("levels", JsonNode::object());
+    level = &levels->add(network_name, JsonNode::object());
+  }
+  for (const auto& [key, number] : {std::pair(rate_key, network.bytes_per_second), {latency_key, network.latency}}) {
+    remove(*level, key);
+    if (number) level->add(key, JsonNode::of(*number));
+  }
+  if (!is_whole(value) && level->keys.empty()) {
+    remove(*value.find("levels"), network_name);
+    if (value.find("levels")->keys.empty()) remove(value, "levels");
+    if (value.keys.size() == 1) value = JsonNode(*value.find("name"));
+    if (value.is(JsonNode::Kind::string) && value.text == host_name) return {};
+  }
+  return print_json_line(value);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/machine/machine.h"
+
+namespace shardscope {
+
+// The machine that a run file's value of the key "machine" names, as JSON text:
+//
+//   (empty)                     this host, as calibrated
+//   "host", "PATH.json"         find_machine()
+//   {"name": "host", ...}       that machine with other values in the place of its own, at the paths that a machine
+//   file
+//                               has; levels by their names: {"levels": {"network": {"bytes_per_second": 1e9}}}
+//   {"device": {"kind": ...}}   a machine of its own, as in a machine file
+//
+// Hosts have so many ranks each, in order (with_hosts()); empty: as the machine says. Throws Failure with the faults,
+// at places that begin with "machine".
+Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_per_host);
+
+// The value that names a machine, or is one. Of hosts of
+// unlike sizes the largest stands for all: a run file lists hosts under "hosts".
+std::string machine_choice(const std::string& name);
+std::string machine_choice(Machine machine);
+
+// What such a value says of the network that joins hosts; nothing: as the machine has it.
+struct NetworkChoice {
+  std::optional<double> bytes_per_second, latency;
+  bool operator==(const NetworkChoice&) const = default;
+};
+NetworkChoice network_choice(const std::string& json);
+// A machine of its own that has no network stays as it is.
+std::string with_network(const std::string& json, const NetworkChoice& network);
+
+}  // namespace shardscope
