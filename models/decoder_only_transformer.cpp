@@ -10,7 +10,7 @@ namespace shardscope {
 
 namespace {
 
-std::vector<Error> check(const OptionList& options) {
+std::vector<Error> check_decoder_only_transformer(const OptionList& options) {
   std::vector<Error> errors;
   require_multiple(options, "embed_dim", "num_heads", errors);
   return errors;
@@ -36,7 +36,7 @@ ValueId block(const Linen& module, ValueId x, ValueId tokens, int64_t embed, int
   return module.residual(y, x);
 }
 
-Graph build(const OptionList& options, const ModelContext& context) {
+Graph build_decoder_only_transformer(const OptionList& options, const ModelContext& context) {
   int64_t vocabulary = integer_option(options, "vocab_size"), sequence = integer_option(options, "seq_len");
   int64_t embed = integer_option(options, "embed_dim"), heads = integer_option(options, "num_heads");
   Graph graph;
@@ -57,7 +57,8 @@ Graph build(const OptionList& options, const ModelContext& context) {
 }
 
 // The five drawings of the document's train(), under the document's captions (its last two say "MLP_0" of the head).
-std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList& options) {
+std::vector<std::pair<std::string, std::vector<std::string>>> decoder_only_transformer_captions(
+    const OptionList& options) {
   std::string last = "SelfAttentionBlock_" + std::to_string(integer_option(options, "num_layers") - 1);
   return {{"Embed_0, embedding", {"params", "Embed_0", "embedding"}},
           {last + ", MLP_0, Dense_1, kernel", {"params", last, "MLP_0", "Dense_1", "kernel"}},
@@ -77,9 +78,9 @@ ModelDefinition decoder_only_transformer() {
            {"num_heads", int64_t{8}, true, 1, 1e5, "attention heads; divides embed_dim"},
            {"dropout_rate", 0.1, false, 0, 0.999, "share of elements dropped when not deterministic"},
            compute_dtype_option()},
-          check,
-          build,
-          captions,
+          check_decoder_only_transformer,
+          build_decoder_only_transformer,
+          decoder_only_transformer_captions,
           {.unit = "Epoch"}};
 }
 

@@ -10,7 +10,7 @@ namespace shardscope {
 
 namespace {
 
-Graph build(const OptionList& options, const ModelContext& context) {
+Graph build_logical_dot_relu_dot(const OptionList& options, const ModelContext& context) {
   const int64_t embed = integer_option(options, "embed_dim"), hidden = integer_option(options, "hidden_dim");
   Graph graph;
   const TensorType type{{context.batch_size, embed}, DType::f32};
@@ -27,7 +27,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   return graph;
 }
 
-std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList&) {
+std::vector<std::pair<std::string, std::vector<std::string>>> logical_dot_relu_dot_captions(const OptionList&) {
   return {{"dot1, kernel", {"params", "dot1", "kernel"}}, {"dot2, kernel", {"params", "dot2", "kernel"}}};
 }
 
@@ -39,8 +39,8 @@ ModelDefinition logical_dot_relu_dot() {
            {"hidden_dim", int64_t{1024}, true, 1, 1e7, "width of the hidden layer"},
            compute_dtype_option()},
           [](const OptionList&) { return std::vector<Error>(); },
-          build,
-          captions};
+          build_logical_dot_relu_dot,
+          logical_dot_relu_dot_captions};
 }
 
 }  // namespace shardscope

@@ -10,7 +10,7 @@ namespace shardscope {
 
 namespace {
 
-Graph build(const OptionList& options, const ModelContext& context) {
+Graph build_mintext_mlp(const OptionList& options, const ModelContext& context) {
   const int64_t in = integer_option(options, "din"), middle = integer_option(options, "dmid");
   const int64_t out = integer_option(options, "dout");
   Graph graph;
@@ -32,7 +32,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
 }
 
 // What the document visualizes: the first weight and its momentum.
-std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList&) {
+std::vector<std::pair<std::string, std::vector<std::string>>> mintext_mlp_captions(const OptionList&) {
   return {{"w1", {"params", "w1"}}, {"momentum of w1", {"optimizer", "momentum", "params", "w1"}}};
 }
 
@@ -45,8 +45,8 @@ ModelDefinition mintext_mlp() {
            {"dout", int64_t{1}, false, 1, 1e7, "numbers in a target"},
            compute_dtype_option()},
           [](const OptionList&) { return std::vector<Error>(); },
-          build,
-          captions,
+          build_mintext_mlp,
+          mintext_mlp_captions,
           {"Step {step}: Loss = {loss}", 1000, false, "", 20}};
 }
 

@@ -61,7 +61,7 @@ ValueId layer(const Module& module, NnxRngs& rngs, ValueId x, const Sizes& sizes
   return module.add(x, ffw(rms_norm(norm2, gamma2, x)), "ffw_residual");
 }
 
-std::vector<Error> check(const OptionList& options) {
+std::vector<Error> check_mintext_transformer(const OptionList& options) {
   std::vector<Error> errors;
   const int64_t heads = integer_option(options, "num_heads"), key_heads = integer_option(options, "kv_heads");
   if (heads % key_heads != 0) {
@@ -76,7 +76,7 @@ std::vector<Error> check(const OptionList& options) {
 }
 
 // The document's einsums for this case, 'bqhtd,bhsd->bqhts' and 'bqsd,bqhts->bqhtd' of queries (b, kv, group, t, d).
-std::vector<Error> notes(const OptionList& options) {
+std::vector<Error> mintext_transformer_notes(const OptionList& options) {
   const int64_t heads = integer_option(options, "num_heads"), key_heads = integer_option(options, "kv_heads");
   if (key_heads == 1 || key_heads == heads) return {};
   const int64_t group = heads / key_heads;
@@ -89,7 +89,7 @@ std::vector<Error> notes(const OptionList& options) {
            "model.kv_heads", "there, write 'bqhtd,bqsd->bqhts'"}};
 }
 
-Graph build(const OptionList& options, const ModelContext& context) {
+Graph build_mintext_transformer(const OptionList& options, const ModelContext& context) {
   const int64_t vocabulary = integer_option(options, "vocab_size"), width = integer_option(options, "d_model");
   const DType compute = compute_dtype(options);
   const DType ffw = compute == DType::bf16 ? compute : dtype_of(options, "ffw_dtype");
@@ -118,7 +118,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   return graph;
 }
 
-std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList&) {
+std::vector<std::pair<std::string, std::vector<std::string>>> mintext_transformer_captions(const OptionList&) {
   return {{"embedding", {"params", "embedding"}},
           {"layers 0, q", {"params", "layers", "0", "q"}},
           {"layers 0, w1", {"params", "layers", "0", "w1"}}};
@@ -138,11 +138,11 @@ ModelDefinition mintext_transformer() {
            {"ffw_multiplier", int64_t{4}, false, 1, 1e4, "width of the feed-forward block, in d_model"},
            compute_dtype_option(),
            dtype_option("ffw_dtype", "type to which the document casts in the feed-forward block")},
-          check,
-          build,
-          captions,
+          check_mintext_transformer,
+          build_mintext_transformer,
+          mintext_transformer_captions,
           {"Step {number}, Loss: {loss}", 1, false, "Average step time: {seconds:.4f} seconds"},
-          notes};
+          mintext_transformer_notes};
 }
 
 }  // namespace shardscope

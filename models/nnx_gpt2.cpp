@@ -12,7 +12,7 @@ namespace shardscope {
 
 namespace {
 
-std::vector<Error> check(const OptionList& options) {
+std::vector<Error> check_nnx_gpt2(const OptionList& options) {
   std::vector<Error> errors;
   require_multiple(options, "embed_dim", "num_heads", errors);
   return errors;
@@ -38,7 +38,7 @@ ValueId block(const Nnx& module, ValueId x, int64_t embed, int64_t heads, int64_
   return module.residual(x, y);
 }
 
-Graph build(const OptionList& options, const ModelContext& context) {
+Graph build_nnx_gpt2(const OptionList& options, const ModelContext& context) {
   const int64_t vocabulary = integer_option(options, "vocab_size"), embed = integer_option(options, "embed_dim");
   const int64_t heads = integer_option(options, "num_heads"), hidden = integer_option(options, "ff_dim");
   Graph graph;
@@ -62,7 +62,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   return graph;
 }
 
-std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList&) {
+std::vector<std::pair<std::string, std::vector<std::string>>> nnx_gpt2_captions(const OptionList&) {
   return {{"blocks, 0, mha, query, kernel", {"params", "blocks", "0", "mha", "query", "kernel"}},
           {"blocks, 0, linear1, kernel", {"params", "blocks", "0", "linear1", "kernel"}},
           {"blocks, 0, linear2, kernel", {"params", "blocks", "0", "linear2", "kernel"}}};
@@ -81,9 +81,9 @@ ModelDefinition nnx_gpt2() {
            {"tied_embedding", false, false, 0, 0, "the head multiplies by the token embedding, as GPT-2 does"},
            {"dropout_rate", 0.1, false, 0, 0.999, "share of elements dropped when not deterministic"},
            compute_dtype_option()},
-          check,
-          build,
-          captions};
+          check_nnx_gpt2,
+          build_nnx_gpt2,
+          nnx_gpt2_captions};
 }
 
 }  // namespace shardscope

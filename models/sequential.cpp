@@ -49,13 +49,13 @@ std::vector<ListedLayer> layers_of(const OptionList& options, std::vector<Error>
   return read_layers(string_option(options, "input"), list_option(options, "layers"), errors);
 }
 
-std::vector<Error> check(const OptionList& options) {
+std::vector<Error> check_sequential(const OptionList& options) {
   std::vector<Error> errors;
   layers_of(options, errors);
   return errors;
 }
 
-std::vector<Error> notes(const OptionList& options) {
+std::vector<Error> sequential_notes(const OptionList& options) {
   std::vector<Error> errors;
   const std::vector<ListedLayer> layers = layers_of(options, errors);
   if (compute_dtype(options) == DType::f32 ||
@@ -72,7 +72,7 @@ TensorType batch_of(const Shape& example, int64_t size) {
   return {std::move(shape), DType::f32};
 }
 
-Graph build(const OptionList& options, const ModelContext& context) {
+Graph build_sequential(const OptionList& options, const ModelContext& context) {
   std::vector<Error> errors;
   const std::vector<ListedLayer> layers = layers_of(options, errors);
   if (!errors.empty()) throw Failure(std::move(errors));
@@ -93,7 +93,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   return graph;
 }
 
-std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList&) {
+std::vector<std::pair<std::string, std::vector<std::string>>> sequential_captions(const OptionList&) {
   return {{"layers/0, kernel", {"params", "layers", "0", "kernel"}}};
 }
 
@@ -105,11 +105,11 @@ ModelDefinition sequential() {
            {"layers", TextList{"linear 512", "relu", "linear 10"}, true, 0, 0,
             "\"linear 512\", \"conv 16 3x3\", \"relu\", \"flatten\", one after the other"},
            compute_dtype_option()},
-          check,
-          build,
-          captions,
+          check_sequential,
+          build_sequential,
+          sequential_captions,
           {},
-          notes};
+          sequential_notes};
 }
 
 }  // namespace shardscope

@@ -10,7 +10,7 @@ namespace shardscope {
 
 namespace {
 
-Graph build(const OptionList& options, const ModelContext& context) {
+Graph build_tensor_parallel_mlp(const OptionList& options, const ModelContext& context) {
   const int64_t d = integer_option(options, "d_model"), f = integer_option(options, "d_ff");
   Graph graph;
   const TensorType type{{context.batch_size, d}, DType::f32};
@@ -30,7 +30,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   return graph;
 }
 
-std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList&) {
+std::vector<std::pair<std::string, std::vector<std::string>>> tensor_parallel_mlp_captions(const OptionList&) {
   return {{"W_in", {"params", "W_in"}}, {"W_out", {"params", "W_out"}}};
 }
 
@@ -42,8 +42,8 @@ ModelDefinition tensor_parallel_mlp() {
            {"d_ff", int64_t{2048}, true, 1, 1e7, "F, width between the two products"},
            compute_dtype_option()},
           [](const OptionList&) { return std::vector<Error>(); },
-          build,
-          captions};
+          build_tensor_parallel_mlp,
+          tensor_parallel_mlp_captions};
 }
 
 }  // namespace shardscope

@@ -9,7 +9,7 @@ namespace shardscope {
 
 namespace {
 
-std::vector<Error> check(const OptionList& options) {
+std::vector<Error> check_tiny_lm(const OptionList& options) {
   const int64_t width = integer_option(options, "d_model");
   std::vector<Error> errors;
   require_multiple(options, "d_model", "n_heads", errors);
@@ -36,7 +36,7 @@ ValueId block(const Linen& module, ValueId x, int64_t heads, int64_t width, int6
   return module.residual(x, y);
 }
 
-Graph build(const OptionList& options, const ModelContext& context) {
+Graph build_tiny_lm(const OptionList& options, const ModelContext& context) {
   const int64_t vocabulary = integer_option(options, "vocab_size"), width = integer_option(options, "d_model");
   const int64_t heads = integer_option(options, "n_heads"), hidden = integer_option(options, "d_ff");
   Graph graph;
@@ -57,7 +57,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   return graph;
 }
 
-std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList&) { return {}; }
+std::vector<std::pair<std::string, std::vector<std::string>>> tiny_lm_captions(const OptionList&) { return {}; }
 
 }  // namespace
 
@@ -70,9 +70,9 @@ ModelDefinition tiny_lm() {
            {"n_layers", int64_t{4}, false, 1, 1e3, "transformer blocks"},
            {"d_ff", int64_t{1024}, false, 1, 1e7, "width of the MLP's hidden layer"},
            compute_dtype_option()},
-          check,
-          build,
-          captions,
+          check_tiny_lm,
+          build_tiny_lm,
+          tiny_lm_captions,
           {"[jax-dp] step {step:04d}  loss {loss:.4f}", 10, true}};
 }
 

@@ -55,7 +55,7 @@ ValueId fused(const Module& module, const Linear& layer, ValueId x, int64_t head
 
 bool is_flat(const OptionList& options) { return string_option(options, "qkv_layout") == "flat"; }
 
-Graph build(const OptionList& options, const ModelContext& context) {
+Graph build_workshop_transformer(const OptionList& options, const ModelContext& context) {
   const int64_t hidden = integer_option(options, "hidden_size"), heads = integer_option(options, "num_heads");
   const int64_t ffn = integer_option(options, "ffn_hidden_size"), size = hidden / heads;
   const bool norms = bool_option(options, "norms"), residuals = bool_option(options, "residuals");
@@ -111,13 +111,13 @@ Graph build(const OptionList& options, const ModelContext& context) {
   return graph;
 }
 
-std::vector<Error> check(const OptionList& options) {
+std::vector<Error> check_workshop_transformer(const OptionList& options) {
   std::vector<Error> errors;
   require_multiple(options, "hidden_size", "num_heads", errors);
   return errors;
 }
 
-std::vector<Error> notes(const OptionList& options) {
+std::vector<Error> workshop_transformer_notes(const OptionList& options) {
   if (!is_flat(options)) return {};
   const int64_t hidden = integer_option(options, "hidden_size"), heads = integer_option(options, "num_heads");
   return {
@@ -129,7 +129,7 @@ std::vector<Error> notes(const OptionList& options) {
        fmt::format("\"heads\": ({}, 3, {}, {}), split along the heads", hidden, heads, hidden / heads)}};
 }
 
-std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList& options) {
+std::vector<std::pair<std::string, std::vector<std::string>>> workshop_transformer_captions(const OptionList& options) {
   if (integer_option(options, "num_layers") > 1) {
     return {{"layers/0/qkv_proj, bias", {"params", "layers", "0", "qkv_proj", "bias"}},
             {"layers/0/output_proj, weight", {"params", "layers", "0", "output_proj", "weight"}}};
@@ -158,11 +158,11 @@ ModelDefinition workshop_transformer() {
            {"norms", true, false, 0, 0, "a layer norm before attention and before the feed-forward block"},
            {"residuals", true, false, 0, 0, "each of the two adds its input to its result"},
            compute_dtype_option()},
-          check,
-          build,
-          captions,
+          check_workshop_transformer,
+          build_workshop_transformer,
+          workshop_transformer_captions,
           {},
-          notes};
+          workshop_transformer_notes};
 }
 
 }  // namespace shardscope

@@ -29,7 +29,7 @@ class Normal : public DataSource {
   DataRequest request_;
 };
 
-std::vector<DataInput> gives(const DataRequest& request) {
+std::vector<DataInput> normal_inputs(const DataRequest& request) {
   std::vector<DataInput> given;
   for (const DataInput& input : request.inputs) {
     if (input.type.dtype == DType::f32) given.push_back(input);
@@ -37,7 +37,7 @@ std::vector<DataInput> gives(const DataRequest& request) {
   return given;
 }
 
-std::unique_ptr<DataSource> make(const OptionList& options, const DataRequest& request) {
+std::unique_ptr<DataSource> make_normal(const OptionList& options, const DataRequest& request) {
   return std::make_unique<Normal>(integer_option(options, "seed"), request);
 }
 
@@ -47,8 +47,8 @@ DataKind normal_data() {
   return {"normal",
           {{"batch_size", int64_t{64}, true, 1, 1e7, "rows in a step, over all devices"},
            {"seed", int64_t{0}, false, 0, 9.2e18, "of the inputs"}},
-          gives,
-          make};
+          normal_inputs,
+          make_normal};
 }
 
 }  // namespace shardscope

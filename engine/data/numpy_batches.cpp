@@ -55,12 +55,12 @@ class NumpyBatches : public DataSource {
   mutable int64_t drawn_ = 0;            // batches
 };
 
-std::unique_ptr<DataSource> make(const OptionList& options, const DataRequest& request) {
+std::unique_ptr<DataSource> make_numpy_batches(const OptionList& options, const DataRequest& request) {
   const int64_t batches = integer_option(options, "dataset_size") / integer_option(options, "batch_size");
   return std::make_unique<NumpyBatches>(integer_option(options, "seed"), batches, *request.find("tokens"));
 }
 
-std::vector<Error> check(const OptionList& options) {
+std::vector<Error> check_numpy_batches(const OptionList& options) {
   const int64_t rows = integer_option(options, "dataset_size"), batch = integer_option(options, "batch_size");
   if (batch <= rows) return {};
   return {{"out_of_range",
@@ -76,8 +76,8 @@ DataKind numpy_batches_data() {
            {"seed", int64_t{1234}, false, 0, 4294967295, "of the data set"},
            {"dataset_size", int64_t{8192}, false, 1, 1e12, "sequences in the data set"}},
           token_inputs,
-          make,
-          check};
+          make_numpy_batches,
+          check_numpy_batches};
 }
 
 }  // namespace shardscope

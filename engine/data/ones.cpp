@@ -22,7 +22,7 @@ class Ones : public DataSource {
   DataRequest request_;
 };
 
-std::vector<DataInput> gives(const DataRequest& request) {
+std::vector<DataInput> ones_inputs(const DataRequest& request) {
   std::vector<DataInput> given;
   std::ranges::copy_if(request.inputs, std::back_inserter(given),
                        [](const DataInput& input) { return input.type.dtype == DType::f32; });
@@ -35,7 +35,7 @@ DataKind ones_data() {
   return {"ones",
           {{"batch_size", int64_t{32}, true, 1, 1e7, "rows in a step, over all devices"},
            {"seed", int64_t{0}, false, 0, 9.2e18, "taken, and without effect"}},
-          gives,
+          ones_inputs,
           [](const OptionList&, const DataRequest& request) -> std::unique_ptr<DataSource> {
             return std::make_unique<Ones>(request);
           }};

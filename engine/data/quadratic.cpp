@@ -69,11 +69,11 @@ class Quadratic : public DataSource {
   mutable std::vector<int> chosen_;
 };
 
-std::unique_ptr<DataSource> make(const OptionList& options, std::optional<int64_t> batch) {
+std::unique_ptr<DataSource> make_quadratic(const OptionList& options, std::optional<int64_t> batch) {
   return std::make_unique<Quadratic>(static_cast<uint32_t>(integer_option(options, "seed")), batch);
 }
 
-std::vector<DataInput> gives(const DataRequest& request) {
+std::vector<DataInput> quadratic_inputs(const DataRequest& request) {
   const DataInput* inputs = request.find("inputs");
   if (!inputs || inputs->type.shape.size() != 2) return {};
   const TensorType column{{inputs->type.shape[0], 1}, DType::f32};
@@ -87,12 +87,12 @@ DataKind quadratic_data() {
   DataKind kind{"quadratic",
                 {{"batch_size", int64_t{32}, true, 1, 1e7, "points in a step, over all devices"},
                  {"seed", int64_t{0}, false, 0, largest_seed, "of the noise and of the points chosen"}},
-                gives,
+                quadratic_inputs,
                 [](const OptionList& options, const DataRequest& request) {
-                  return make(options, request.find("inputs")->type.shape[0]);
+                  return make_quadratic(options, request.find("inputs")->type.shape[0]);
                 }};
   kind.examples = points;
-  kind.make_all = [](const OptionList& options, const DataRequest&) { return make(options, std::nullopt); };
+  kind.make_all = [](const OptionList& options, const DataRequest&) { return make_quadratic(options, std::nullopt); };
   return kind;
 }
 

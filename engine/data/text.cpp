@@ -6,22 +6,22 @@ namespace shardscope {
 
 namespace {
 
-constexpr int width = 1;  // byte
+constexpr int text_width = 1;  // byte
 
 }  // namespace
 
 DataKind text_data() {
   DataKind kind{"text", token_data_options(), token_inputs, [](const OptionList& options, const DataRequest& request) {
-                  return make_token_data(options, request, width, false);
+                  return make_token_data(options, request, text_width, false);
                 }};
   kind.check = check_token_options;
   kind.make_validation = [](const OptionList& options, const DataRequest& request) {
-    return make_token_data(options, request, width, true);
+    return make_token_data(options, request, text_width, true);
   };
   kind.check_files = [](const OptionList& options, const DataRequest& request) {
-    return check_token_files(options, request, width);
+    return check_token_files(options, request, text_width);
   };
-  kind.identify_files = [](const OptionList& options) { return identify_token_files(options, width); };
+  kind.identify_files = [](const OptionList& options) { return identify_token_files(options, text_width); };
   return kind;
 }
 

@@ -12,22 +12,22 @@ std::vector<OptionDefinition> options() {
   return options;
 }
 
-int width(const OptionList& options) { return string_option(options, "dtype") == "uint16" ? 2 : 4; }
+int token_width(const OptionList& options) { return string_option(options, "dtype") == "uint16" ? 2 : 4; }
 
 }  // namespace
 
 DataKind tokens_data() {
   DataKind kind{"tokens", options(), token_inputs, [](const OptionList& options, const DataRequest& request) {
-                  return make_token_data(options, request, width(options), false);
+                  return make_token_data(options, request, token_width(options), false);
                 }};
   kind.check = check_token_options;
   kind.make_validation = [](const OptionList& options, const DataRequest& request) {
-    return make_token_data(options, request, width(options), true);
+    return make_token_data(options, request, token_width(options), true);
   };
   kind.check_files = [](const OptionList& options, const DataRequest& request) {
-    return check_token_files(options, request, width(options));
+    return check_token_files(options, request, token_width(options));
   };
-  kind.identify_files = [](const OptionList& options) { return identify_token_files(options, width(options)); };
+  kind.identify_files = [](const OptionList& options) { return identify_token_files(options, token_width(options)); };
   return kind;
 }
 

@@ -16,11 +16,6 @@ namespace {
 // Loss and accuracy are sums over the rows of weight x value x `scale` (1 / rows for a mean), so that splitting rows
 // leaves them partial sums. A label outside the vocabulary makes the loss NaN.
 
-std::string rows(std::span<const TensorType> operands) {
-  const size_t rank = operands.empty() ? 0 : operands[0].shape.size();
-  return elementwise_labels(rank == 0 ? 0 : rank - 1);
-}
-
 // The largest logit of each row. The loss does not depend on it but for rounding.
 class RowMax : public LabelledOp {
  public:
@@ -29,7 +24,7 @@ class RowMax : public LabelledOp {
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    return {{rows(operands) + "v"}, {rows(operands)}, "", false, {Reduction::max}};
+    return {{row_labels(operands) + "v"}, {row_labels(operands)}, "", false, {Reduction::max}};
   }
   double flops_per_element() const override { return 1; }
 };
@@ -44,7 +39,7 @@ class TermsGrad : public LabelledOp {
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    const std::string r = rows(operands);
+    const std::string r = row_labels(operands);
     return {{r + "v", r, r, r, r}, {r + "v"}, "", false};
   }
   double flops_per_element() const override { return 8; }
@@ -69,7 +64,7 @@ class Terms : public LabelledOp {
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    const std::string r = rows(operands);
+    const std::string r = row_labels(operands);
     return {{r + "v", r, r}, {r, r, r}, "", false, {Reduction::sum, Reduction::sum, Reduction::max}};
   }
   double flops_per_element() const override { return 8; }

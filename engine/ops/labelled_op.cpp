@@ -8,6 +8,11 @@ namespace shardscope {
 
 std::string elementwise_labels(size_t rank) { return std::string("abcdefgh").substr(0, rank); }
 
+std::string row_labels(std::span<const TensorType> operands) {
+  const size_t rank = operands.empty() ? 0 : operands[0].shape.size();
+  return elementwise_labels(rank == 0 ? 0 : rank - 1);
+}
+
 Labels source_labels(const Shape& shape) {
   Labels labels{{}, {elementwise_labels(shape.size())}, "", false};
   for (size_t d = 0; d < shape.size(); ++d) labels.sizes.emplace_back(labels.results[0][d], shape[d]);

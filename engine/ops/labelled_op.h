@@ -27,6 +27,8 @@ class LabelledOp : public OpDefinition {
 
 // "abcd" for rank 4.
 std::string elementwise_labels(size_t rank);
+// The same without the last dimension of the first operand.
+std::string row_labels(std::span<const TensorType> operands);
 
 // Of an op that makes an array of `shape` from nothing.
 Labels source_labels(const Shape& shape);

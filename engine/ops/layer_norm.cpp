@@ -18,11 +18,7 @@ namespace {
 // (partial when e is split), everything else is elementwise. flax.linen.LayerNorm with fast variance:
 // mean = E[x], var = max(0, E[x^2] - mean^2), y = (x - mean) rsqrt(var + epsilon) scale + bias.
 
-std::string rows(std::span<const TensorType> operands) {
-  const size_t rank = operands.empty() ? 0 : operands[0].shape.size();
-  return elementwise_labels(rank == 0 ? 0 : rank - 1);
-}
-std::string all(std::span<const TensorType> operands) { return rows(operands) + 'z'; }
+std::string all(std::span<const TensorType> operands) { return row_labels(operands) + 'z'; }
 
 // x -> (sum of x, sum of x^2) over e.
 class Moments : public LabelledOp {
@@ -32,7 +28,7 @@ class Moments : public LabelledOp {
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    return {{all(operands)}, {rows(operands), rows(operands)}, "", false};
+    return {{all(operands)}, {row_labels(operands), row_labels(operands)}, "", false};
   }
   double flops_per_element() const override { return 3; }
 };
@@ -45,7 +41,7 @@ class GradMoments : public LabelledOp {
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     attributes.as<LayerNormAttributes>();
-    std::string a = all(operands), r = rows(operands);
+    std::string a = all(operands), r = row_labels(operands);
     return {{a, a, r, r, "z"}, {r, r}, "", false};
   }
   double flops_per_element() const override { return 6; }
@@ -60,7 +56,7 @@ class GradInput : public LabelledOp {
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     attributes.as<LayerNormAttributes>();
-    std::string a = all(operands), r = rows(operands);
+    std::string a = all(operands), r = row_labels(operands);
     return {{a, a, r, r, "z", r, r}, {a}, "", false};
   }
   double flops_per_element() const override { return 8; }
@@ -80,7 +76,7 @@ class GradParameters : public LabelledOp {
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     attributes.as<LayerNormAttributes>();
-    std::string a = all(operands), r = rows(operands);
+    std::string a = all(operands), r = row_labels(operands);
     return {{a, a, r, r}, {"z", "z"}, "", false};
   }
   double flops_per_element() const override { return 5; }
@@ -114,7 +110,7 @@ class LayerNorm : public LabelledOp {
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     attributes.as<LayerNormAttributes>();
-    std::string a = all(operands), r = rows(operands);
+    std::string a = all(operands), r = row_labels(operands);
     return {{a, r, r, "z", "z"}, {a}, "", false};
   }
   double flops_per_element() const override { return 5; }

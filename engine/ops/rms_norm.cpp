@@ -10,11 +10,7 @@ namespace {
 // Division by the root mean square over the last dimension z (B. Zhang and R. Sennrich, 2019), cut like layer_norm so
 // that z can be split: y = gamma x r with r = rsqrt(squares / features + epsilon), squares the sum of x^2 over z.
 
-std::string rms_rows(std::span<const TensorType> operands) {
-  const size_t rank = operands.empty() ? 0 : operands[0].shape.size();
-  return elementwise_labels(rank == 0 ? 0 : rank - 1);
-}
-std::string rms_all(std::span<const TensorType> operands) { return rms_rows(operands) + 'z'; }
+std::string rms_all(std::span<const TensorType> operands) { return row_labels(operands) + 'z'; }
 
 // x -> sum of x^2.
 class Squares : public LabelledOp {
@@ -24,7 +20,7 @@ class Squares : public LabelledOp {
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    return {{rms_all(operands)}, {rms_rows(operands)}, "", false};
+    return {{rms_all(operands)}, {row_labels(operands)}, "", false};
   }
   double flops_per_element() const override { return 2; }
 };
@@ -36,7 +32,7 @@ class GradProduct : public LabelledOp {
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    return {{rms_all(operands), rms_all(operands), "z"}, {rms_rows(operands)}, "", false};
+    return {{rms_all(operands), rms_all(operands), "z"}, {row_labels(operands)}, "", false};
   }
   double flops_per_element() const override { return 3; }
 };
@@ -50,7 +46,7 @@ class RmsGradInput : public LabelledOp {
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     attributes.as<LayerNormAttributes>();
-    const std::string a = rms_all(operands), r = rms_rows(operands);
+    const std::string a = rms_all(operands), r = row_labels(operands);
     return {{a, a, "z", r, r}, {a}, "", false};
   }
   double flops_per_element() const override { return 4; }
@@ -70,7 +66,7 @@ class GradScale : public LabelledOp {
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     attributes.as<LayerNormAttributes>();
-    return {{rms_all(operands), rms_all(operands), rms_rows(operands)}, {"z"}, "", false};
+    return {{rms_all(operands), rms_all(operands), row_labels(operands)}, {"z"}, "", false};
   }
   double flops_per_element() const override { return 3; }
 };
@@ -99,7 +95,7 @@ class RmsNorm : public LabelledOp {
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     attributes.as<LayerNormAttributes>();
     const std::string a = rms_all(operands);
-    return {{a, "z", rms_rows(operands)}, {a}, "", false};
+    return {{a, "z", row_labels(operands)}, {a}, "", false};
   }
   double flops_per_element() const override { return 2; }
 };

@@ -5,26 +5,26 @@ namespace shardscope {
 
 namespace {
 
-std::vector<OptionDefinition> options() {
+std::vector<OptionDefinition> adamw_options() {
   std::vector<OptionDefinition> options = adam_options();
   options.push_back({"weight_decay", 1e-4, false, 0, 1e6, "share of a parameter taken off, times the step size"});
   options.push_back(decay_mask_option());
   return options;
 }
 
-void append(Graph& graph, const OptionList& options) {
+void append_adamw(Graph& graph, const OptionList& options) {
   const DecayMask mask(options);
   const double decay = real_option(options, "weight_decay");
   append_adam(graph, options, [&](const std::string& parameter) { return mask.decays(parameter) ? decay : 0.0; });
 }
 
-std::vector<Error> notes(const OptionList& options, const std::vector<std::string>& parameters) {
+std::vector<Error> adamw_notes(const OptionList& options, const std::vector<std::string>& parameters) {
   return DecayMask(options).unmatched(parameters);
 }
 
 }  // namespace
 
 // optax.adamw: Adam whose step also takes learning_rate x weight_decay of a parameter off it.
-OptimizerDefinition adamw_optimizer() { return {"adamw", options(), append, nullptr, notes}; }
+OptimizerDefinition adamw_optimizer() { return {"adamw", adamw_options(), append_adamw, nullptr, adamw_notes}; }
 
 }  // namespace shardscope

@@ -9,7 +9,7 @@ namespace shardscope {
 
 namespace {
 
-std::vector<OptionDefinition> options() {
+std::vector<OptionDefinition> lion_options() {
   std::vector<OptionDefinition> options = learning_rate_options(1e-4);
   options.insert(options.begin() + 1,
                  {{"b1", 0.9, false, 0, 0.999999, "share of the moment in the direction of a step"},
@@ -20,7 +20,7 @@ std::vector<OptionDefinition> options() {
   return options;
 }
 
-void append(Graph& graph, const OptionList& options) {
+void append_lion(Graph& graph, const OptionList& options) {
   const DecayMask mask(options);
   LionAttributes attributes{learning_rate(options), real_option(options, "b1"), real_option(options, "b2"), 0};
   append_updates(graph, options, "lion", "lion", {"mu"}, [&](const std::string& parameter) {
@@ -29,13 +29,13 @@ void append(Graph& graph, const OptionList& options) {
   });
 }
 
-std::vector<Error> notes(const OptionList& options, const std::vector<std::string>& parameters) {
+std::vector<Error> lion_notes(const OptionList& options, const std::vector<std::string>& parameters) {
   return DecayMask(options).unmatched(parameters);
 }
 
 }  // namespace
 
 // optax.lion: every element of a parameter goes one step size along the sign of a mean of gradients.
-OptimizerDefinition lion_optimizer() { return {"lion", options(), append, nullptr, notes}; }
+OptimizerDefinition lion_optimizer() { return {"lion", lion_options(), append_lion, nullptr, lion_notes}; }
 
 }  // namespace shardscope

@@ -5,7 +5,7 @@ namespace shardscope {
 
 namespace {
 
-void append(Graph& graph, const OptionList& options) {
+void append_set_to_zero(Graph& graph, const OptionList& options) {
   append_updates(graph, options, "no_update", "no_update", {}, [](const std::string&) { return Attributes(); });
 }
 
@@ -13,6 +13,6 @@ void append(Graph& graph, const OptionList& options) {
 
 // optax.set_to_zero: every update is zero. Forward and backward run and make the gradients, each complete and laid out
 // as its parameter when the update begins; no parameter changes, and there is no state and no learning rate.
-OptimizerDefinition set_to_zero_optimizer() { return {"set_to_zero", {clipping_option()}, append}; }
+OptimizerDefinition set_to_zero_optimizer() { return {"set_to_zero", {clipping_option()}, append_set_to_zero}; }
 
 }  // namespace shardscope

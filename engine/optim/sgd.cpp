@@ -12,13 +12,13 @@ namespace shardscope {
 
 namespace {
 
-void append(Graph& graph, const OptionList& options) {
+void append_sgd(Graph& graph, const OptionList& options) {
   if (has_momentum(options)) return append_momentum(graph, options);
   const SgdAttributes attributes{learning_rate(options), real_option(options, "decay")};
   append_updates(graph, options, "sgd", "sgd", {"momentum"}, [&](const std::string&) { return attributes; });
 }
 
-std::vector<OptionDefinition> options() {
+std::vector<OptionDefinition> sgd_options() {
   std::vector<OptionDefinition> options = learning_rate_options(0.01);
   options.insert(options.begin() + 1, {"decay", 0.9, false, 0, 0.999999,
                                        "without momentum: share of the mean of gradients that a step keeps"});
@@ -27,7 +27,7 @@ std::vector<OptionDefinition> options() {
   return options;
 }
 
-std::vector<Error> check(const OptionList& given) {
+std::vector<Error> check_sgd(const OptionList& given) {
   const OptionValue *momentum = find_option(given, "momentum"), *nesterov = find_option(given, "nesterov");
   const bool is_given = momentum && *momentum != OptionValue(0.0) && *momentum != OptionValue(int64_t{0});
   if (is_given && find_option(given, "decay")) {
@@ -43,6 +43,6 @@ std::vector<Error> check(const OptionList& given) {
 
 // Gradient descent: with momentum optax.sgd's, else with an exponential mean of gradients, the SGD of "Tensor Parallel
 // and Transformers Scaling" (MinText, tutorial 3). Without both: decay 0.
-OptimizerDefinition sgd_optimizer() { return {"sgd", options(), append, check}; }
+OptimizerDefinition sgd_optimizer() { return {"sgd", sgd_options(), append_sgd, check_sgd}; }
 
 }  // namespace shardscope

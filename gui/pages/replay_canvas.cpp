@@ -14,7 +14,7 @@
 namespace shardscope {
 namespace {
 
-constexpr double margin = 34, largest_cell = 110, most_enlarged = 160;
+constexpr double margin = 34, largest_replay_cell = 110, most_enlarged = 160;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void ReplayCanvas::show_moment(const ReplayMoment& moment) {
 QRectF ReplayCanvas::room() const { return QRectF(rect()).adjusted(margin, margin, -12, -12); }
 
 MeshPlace ReplayCanvas::place() const {
-  MeshPlace at = fit(picture_, room(), largest_cell);
+  MeshPlace at = fit(picture_, room(), largest_replay_cell);
   const QRectF seen = zoom_.apply({at.origin, QSizeF(at.cell, at.cell)});
   return {seen.topLeft(), seen.width()};
 }
@@ -87,7 +87,7 @@ void ReplayCanvas::paintEvent(QPaintEvent*) {
 }
 
 void ReplayCanvas::zoom_about(double factor, const QPointF& point) {
-  const MeshPlace whole = fit(picture_, room(), largest_cell);
+  const MeshPlace whole = fit(picture_, room(), largest_replay_cell);
   zoom_.zoom(factor, point, most_enlarged / whole.cell);
   zoom_.keep_in(whole.rect({0, 0, picture_.width, picture_.height}), room());
   still_.forget();
@@ -115,7 +115,7 @@ void ReplayCanvas::mouseMoveEvent(QMouseEvent* event) {
   const std::optional<QPointF> by = drag_.move(*event);
   if (!by) return;
   zoom_.pan(*by);
-  zoom_.keep_in(fit(picture_, room(), largest_cell).rect({0, 0, picture_.width, picture_.height}), room());
+  zoom_.keep_in(fit(picture_, room(), largest_replay_cell).rect({0, 0, picture_.width, picture_.height}), room());
   still_.forget();
   update();
 }

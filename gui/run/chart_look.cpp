@@ -38,4 +38,6 @@ void show_theme(QChartView& view, std::initializer_list<QAbstractAxis*> axes) {
   view.setBackgroundBrush(theme().base);
 }
 
+int most_marks(int height) { return height < 170 ? 4 : 6; }
+
 }  // namespace shardscope

@@ -13,7 +13,6 @@
 namespace shardscope {
 namespace {
 
-constexpr int tall_chart = 170, few_marks = 4, many_marks = 6;
 constexpr double margin = 0.02;  // so that dots at the ends are whole
 
 }  // namespace
@@ -63,7 +62,7 @@ void FitChart::show_fit(const std::vector<FitPoint>& points) {
   if (data.empty()) return;
   const auto [low, high] = std::ranges::minmax(heights);
   const double left = data.front().x(), right = data.back().x(), room = margin * (right - left);
-  const int marks = height() < tall_chart ? few_marks : many_marks;
+  const int marks = most_marks(height());
   const Ticks across = round_ticks(left, right, marks), up = round_ticks(low, high, marks);
   x_->setTickAnchor(across.first);
   x_->setTickInterval(across.step);

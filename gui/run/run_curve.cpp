@@ -19,7 +19,6 @@ namespace {
 
 constexpr size_t dotted_points = 40;
 constexpr double least_logarithmic = 1e-38;
-constexpr int tall_curve = 170, few_marks = 4, many_marks = 6;
 
 Qt::PenStyle pen_style(int style) {
   constexpr std::array styles = {Qt::SolidLine, Qt::DotLine, Qt::DashDotLine};  // dashed is what was predicted
@@ -237,7 +236,7 @@ int RunCurve::least_width() const {
 
 void RunCurve::show_range(std::vector<double> heights) {
   const auto [low, high] = std::ranges::minmax(heights);
-  const int most = height() < tall_curve ? few_marks : many_marks;
+  const int most = most_marks(height());
   if (!content_.is_logarithmic) {
     const Ticks ticks = round_ticks(low, high, most);
     y_->setTickCount(ticks.count);

@@ -96,7 +96,7 @@ class StrangersTest : public QObject {
       start(process, fake, QString::number(steps));
       Strangers strangers(30, bytes);
       QVERIFY(process.waitForStarted());
-      while (!process.waitForFinished(10) && process.state() == QProcess::Running) {
+      while (!process.waitForFinished(50) && process.state() == QProcess::Running) {
         strangers.visit(static_cast<int>(process.processId()));
       }
       const ProgramResult result = finish(process);

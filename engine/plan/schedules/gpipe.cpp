@@ -12,7 +12,7 @@ namespace {
 //   stage 2  .. .. F0 F1 F2 F3 B3 B3 B2 B2 B1 B1 B0 B0 .. .. .. ..
 //
 // Each stage holds the activations of all microbatches. Bubble: (stages - 1) of (microbatches + stages - 1).
-PipelineOrder order(const PipelineShape& shape) {
+PipelineOrder gpipe_order(const PipelineShape& shape) {
   std::vector<WorkItem> stage;
   for (int m = 0; m < shape.microbatches; ++m) stage.push_back({Work::forward, m});
   for (int m = shape.microbatches; m-- > 0;) stage.push_back({Work::backward, m});
@@ -27,6 +27,6 @@ std::vector<Error> check_one_chunk(const PipelineShape& shape) {
            "pipeline.chunks", "1, or the schedule \"interleaved\""}};
 }
 
-PipelineSchedule gpipe() { return {"gpipe", check_one_chunk, order}; }
+PipelineSchedule gpipe() { return {"gpipe", check_one_chunk, gpipe_order}; }
 
 }  // namespace shardscope

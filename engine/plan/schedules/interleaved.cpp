@@ -14,7 +14,7 @@ namespace {
 //   device 1  ... F0a F1a F0b B0b B0b F1b B1b B1b B0a B0a B1a B1a ... ...
 //
 // Bubble: (stages - 1) of (microbatches x chunks + stages - 1), in which a chunk counts as a stage did before.
-PipelineOrder order(const PipelineShape& shape) {
+PipelineOrder interleaved_order(const PipelineShape& shape) {
   const int total = shape.microbatches * shape.chunks, group = shape.stages * shape.chunks;
   const auto microbatch = [&](int i) { return i / group * shape.stages + i % shape.stages; };
   const auto chunk = [&](int i) { return i % group / shape.stages; };
@@ -44,6 +44,6 @@ std::vector<Error> check(const PipelineShape& shape) {
 
 }  // namespace
 
-PipelineSchedule interleaved() { return {"interleaved", check, order}; }
+PipelineSchedule interleaved() { return {"interleaved", check, interleaved_order}; }
 
 }  // namespace shardscope

@@ -14,7 +14,7 @@ namespace {
 //   stage 2  .. .. F0 B0 B0 F1 B1 B1 F2 B2 B2 F3 B3 B3 .. .. ..
 //
 // Stage s never holds more than (stages - s) microbatches of activations. Bubble as of GPipe.
-PipelineOrder order(const PipelineShape& shape) {
+PipelineOrder one_f_one_b_order(const PipelineShape& shape) {
   PipelineOrder all;
   for (int s = 0; s < shape.stages; ++s) {
     std::vector<WorkItem>& stage = all.emplace_back();
@@ -31,6 +31,6 @@ PipelineOrder order(const PipelineShape& shape) {
 
 }  // namespace
 
-PipelineSchedule one_f_one_b() { return {"1f1b", check_one_chunk, order}; }
+PipelineSchedule one_f_one_b() { return {"1f1b", check_one_chunk, one_f_one_b_order}; }
 
 }  // namespace shardscope

@@ -60,10 +60,10 @@ class Play {
   std::vector<Stage> stages_;
 };
 
-PipelineOrder order(const PipelineShape& shape) { return Play(shape).run(); }
+PipelineOrder zero_bubble_order(const PipelineShape& shape) { return Play(shape).run(); }
 
 }  // namespace
 
-PipelineSchedule zero_bubble() { return {"zero_bubble", check_one_chunk, order, /*splits_backward=*/true}; }
+PipelineSchedule zero_bubble() { return {"zero_bubble", check_one_chunk, zero_bubble_order, /*splits_backward=*/true}; }
 
 }  // namespace shardscope
