@@ -24,12 +24,14 @@ int64_t column_sums_workspace_bytes(int64_t rows, int64_t columns, int sums) {
   return column_sum_chunks(rows) * sums * columns * static_cast<int64_t>(sizeof(double));
 }
 
-// Per thread: scores and their gradient of one block of queries, a mask of the keys, and what oneDNN copies.
+// Per thread: scores and their gradient, transposed, of one block of queries; that block's query and d context, as they
+// are and transposed; keys or values of a head; two numbers for each query.
 int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t head_size, int threads) {
-  const int64_t rows = std::min(queries, attention_query_block);
-  const int64_t copies = 4 * (std::min<int64_t>(keys, 256) + 64) * (round_up(std::max(rows, head_size)) + 64) +
-                         4 * 64 * round_up(std::min<int64_t>(std::max(keys, head_size), 1024)) + 4096;
-  return threads * (round_up(4 * (2 * rows * keys + keys + rows)) + round_up(copies));
+  const int64_t block = std::min(queries, attention_query_block);
+  const int64_t score_row = attention_row(block), head_row = attention_row(head_size);
+  const auto bytes = [](int64_t floats) { return round_up(4 * floats); };
+  return threads * (2 * bytes(keys * score_row) + 2 * bytes(head_size * score_row) + 2 * bytes(block * head_row) +
+                    bytes(keys * head_row) + 2 * bytes(score_row));
 }
 
 }  // namespace shardscope

@@ -19,8 +19,11 @@ int64_t column_sums_workspace_bytes(int64_t rows, int64_t columns, int sums);
 // How many chunks that many rows are cut into, whatever the number of threads: one for each 64 rows, at most 32.
 int64_t column_sum_chunks(int64_t rows);
 
-// Attention works on this many query positions of one head at a time.
-inline constexpr int64_t attention_query_block = 128;
+// Attention works on at most this many query positions of one head at a time: on fewer where a causal mask hides keys,
+// as those behind a whole block are left out.
+inline constexpr int64_t attention_query_block = 64, causal_attention_query_block = 32;
+// Its arrays in the workspace have rows of whole vectors, up to 16 floats.
+inline constexpr int64_t attention_row(int64_t columns) { return (columns + 15) / 16 * 16; }
 
 // Attention, forward or backward, for `queries` x `keys` positions and heads of `head_size`.
 int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t head_size, int threads);

@@ -1,7 +1,9 @@
 #include <QtTest>
 
 #include <cmath>
+#include <limits>
 
+#include "engine/base/instruction_set.h"
 #include "engine/base/random.h"
 #include "engine/ops/attention.h"
 #include "tests/runtime/kernel_case.h"
@@ -182,6 +184,10 @@ class KernelAttentionTest : public QObject {
   void gradients_are_the_slopes();
   void threads_do_not_change_a_bit();
   void parts_of_batch_queries_and_heads_make_the_whole();
+  void parts_of_queries_have_the_bits_of_the_whole();
+  void every_instruction_set_finds_the_same();
+  void scores_far_apart_leave_one_key();
+  void not_a_number_reaches_its_row();
   void a_key_head_serves_query_heads_as_if_it_were_repeated_for_each();
   void padded_query_sees_every_key_alike_and_moves_no_score();
   void declared_workspace_suffices_for_long_sequences_and_wide_heads();
@@ -267,6 +273,78 @@ void KernelAttentionTest::parts_of_batch_queries_and_heads_make_the_whole() {
     const auto whole = attention.backward(attention.whole(), 1);
     // The terms of a gradient are about 1, even where they cancel.
     for (int i : {0, 1, 2}) QVERIFY(difference(gradients[i], doubles(whole[i]), 1) < 3e-6);
+  }
+}
+
+void KernelAttentionTest::parts_of_queries_have_the_bits_of_the_whole() {
+  Random random(8);
+  for (int trial = 0; trial < 20; ++trial) {
+    const Attention attention = random_attention(random, trial);
+    const Attention::Forward whole = attention.forward(attention.whole(), 1);
+    const std::vector<float> dquery = attention.backward(attention.whole(), 1)[0];
+    Attention::Box box = attention.whole();
+    box.s0 = random.integer(0, attention.length - 1);
+    box.s = random.integer(1, attention.length - box.s0);
+    const Attention::Forward part = attention.forward(box, 1);
+    QCOMPARE(part.context, attention.cut(box, attention.heads, whole.context));
+    for (int64_t row = 0; row < attention.batch * attention.heads; ++row) {
+      for (int64_t i = 0; i < box.s; ++i) {
+        QVERIFY(part.lse[row * box.s + i] == whole.lse[row * attention.length + box.s0 + i]);
+      }
+    }
+    QCOMPARE(attention.backward(box, 1)[0], attention.cut(box, attention.heads, dquery));
+  }
+}
+
+void KernelAttentionTest::every_instruction_set_finds_the_same() {
+  Random random(9);
+  for (int trial = 0; trial < 15; ++trial) {
+    const Attention attention = random_attention(random, trial);
+    const auto context = doubles(attention.forward(attention.whole(), 1).context);
+    const auto gradients = attention.backward(attention.whole(), 1);
+    for (InstructionSet set : {InstructionSet::baseline, InstructionSet::v3, InstructionSet::v4}) {
+      limit_instruction_set(set);
+      const auto limited = attention.forward(attention.whole(), 1);
+      const auto limited_gradients = attention.backward(attention.whole(), 1);
+      limit_instruction_set(processor_instruction_set());
+      QVERIFY(difference(limited.context, context) < 2e-6);
+      for (int i : {0, 1, 2}) QVERIFY(difference(limited_gradients[i], doubles(gradients[i]), 1) < 3e-6);
+    }
+  }
+}
+
+void KernelAttentionTest::scores_far_apart_leave_one_key() {
+  Random random(10);
+  for (float far : {300.0f, 1e6f, 1e18f}) {
+    Attention attention(random, 1, 70, 1, 1, 1);
+    attention.causal = attention.masked = false;
+    for (int64_t i = 0; i < attention.length; ++i) {
+      attention.query[i] = i % 2 ? far : -far;
+      attention.key[i] = i < 35 ? i : 34 - i;
+    }
+    const auto found = attention.forward(attention.whole(), 1);
+    for (int64_t i = 0; i < attention.length; ++i) {
+      QVERIFY(found.context[i] == attention.value[i % 2 ? 34 : 69]);
+      QCOMPARE(found.lse[i], far * (i % 2 ? 34 : 35));
+    }
+    for (const auto& gradient : attention.backward(attention.whole(), 1)) {
+      for (float value : gradient) QVERIFY(std::isfinite(value));
+    }
+  }
+}
+
+void KernelAttentionTest::not_a_number_reaches_its_row() {
+  Random random(11);
+  Attention attention(random, 1, 70, 1, 1, 4);
+  attention.causal = attention.masked = false;
+  attention.query[4 * 40 + 1] = std::numeric_limits<float>::quiet_NaN();
+  const auto found = attention.forward(attention.whole(), 1);
+  for (int64_t i = 0; i < 70 * 4; ++i) QCOMPARE(std::isnan(found.context[i]), i / 4 == 40);
+  for (int64_t i = 0; i < 70; ++i) QCOMPARE(std::isnan(found.lse[i]), i == 40);
+  const auto gradients = attention.backward(attention.whole(), 1);
+  for (int64_t i = 0; i < 70 * 4; ++i) QCOMPARE(std::isnan(gradients[0][i]), i / 4 == 40);
+  for (int which : {1, 2}) {
+    for (float value : gradients[which]) QVERIFY(std::isnan(value));
   }
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "engine/ops/workspace.h"
+#include "engine/runtime/kernels/attention_loops.h"
 #include "engine/runtime/kernels/dropout_mask.h"
 #include "engine/runtime/kernels/kernel.h"
-#include "engine/runtime/kernels/matrix_product.h"
 
 namespace shardscope {
 
@@ -16,7 +16,8 @@ struct AttentionShape {
   int64_t first_batch, first_query, first_head;               // where that part starts
   int64_t all_batch, all_heads, all_queries;                  // of the whole array
   bool causal;
-  float scale;  // 1 / sqrt(head_size)
+  float scale;         // 1 / sqrt(head_size)
+  float query_factor;  // the same times log2(e)
 
   explicit AttentionShape(const KernelArguments& arguments);
 
@@ -25,50 +26,68 @@ struct AttentionShape {
   int64_t block() const;
   int64_t block_count() const { return (queries + block() - 1) / block(); }
   int64_t block_size(int64_t index) const;
+  // Of rows of transposed scores, and of rows of heads in the workspace.
+  int64_t score_row() const { return attention_row(block()); }
+  int64_t head_row() const { return attention_row(head_size); }
   int64_t query_offset(int64_t b, int64_t h, int64_t q) const { return ((b * queries + q) * heads + h) * head_size; }
   // Of the key head that serves query head h: heads / key_heads query heads that follow each other share one.
   int64_t key_offset(int64_t b, int64_t h) const {
     return (b * keys * key_heads + h / (heads / key_heads)) * head_size;
   }
+  // The block after this one, in the order in which threads take them; a past one after the last.
+  struct Block {
+    int64_t b, h, index;
+  };
+  Block after(Block block) const;
+  // Arrays of that block's queries, and, where it is another head's, of that head's keys: none where they are too large
+  // to be held beside what is worked on.
+  Prefetch prefetch_queries(Block next, const float* first, const float* second) const;
+  Prefetch prefetch_keys(Block next, const float* first, const float* second) const;
   // Row-major index in the whole (batch, heads, queries, keys) array of this row's first key.
   uint64_t score_index(int64_t b, int64_t h, int64_t q) const;
   int64_t all_scores() const { return all_batch * all_heads * all_queries * keys; }
-
-  // (rows, d) x (keys, d)^T, (rows, keys) x (keys, d), (rows, keys)^T x (rows, d); heads are strided, scores dense.
-  MatrixProductShape heads_to_scores(int64_t rows) const;
-  MatrixProductShape scores_to_queries(int64_t rows) const;
-  MatrixProductShape scores_to_keys(int64_t rows, bool accumulate) const;
 };
 
-// Which keys the queries of one sequence may see. Keys are masked by adding `bias` (0 or -infinity) to the scores.
+// Which keys the queries of one sequence may see.
 class AttentionMask {
  public:
   // The inputs from `first_mask` on say what is valid: none; the keys; or the queries and the keys.
-  AttentionMask(const AttentionShape& shape, const KernelArguments& arguments, size_t first_mask, float* bias);
+  AttentionMask(const AttentionShape& shape, const KernelArguments& arguments, size_t first_mask);
 
   void start_sequence(int64_t b);
   // Keys that a causal mask leaves to this query: those before the limit.
   int64_t limit(int64_t q) const;
+  // Keys that some query of [first, first + count) counts.
+  int64_t last_limit(int64_t first, int64_t count) const;
+  // Whether some query of the sequence may be uniform.
+  bool hides_all() const { return valid_queries_ || first_allowed_ > 0; }
   // No key is allowed: scores are all equal then, as in flax.linen, and every key counts, later ones too.
   bool is_uniform(int64_t q) const;
-  const float* bias() const { return bias_; }
+  // The scores of `count` queries from `first` on, at `scores`.
+  TransposedScores layout(float* scores, int64_t first, int64_t count) const;
 
  private:
   AttentionShape shape_;
   const int32_t* valid_queries_ = nullptr;
   const int32_t* valid_keys_ = nullptr;
-  float* bias_;
   int64_t sequence_ = 0;
   int64_t first_allowed_ = 0;
 };
 
-// Masks the scores behind `limit` up to the next whole vector, and returns where that ends: what loops run to then.
-[[gnu::always_inline]] inline int64_t close_row(float* scores, int64_t limit, int64_t keys) {
-  const int64_t rounded = (limit + 15) / 16 * 16;
-  const int64_t end = rounded < keys ? rounded : keys;
-  for (int64_t k = limit; k < end; ++k) scores[k] = -std::numeric_limits<float>::infinity();
-  return end;
-}
+// The weights of a block of queries that dropout keeps: element (query, key) of a row-major array.
+class KeptWeights {
+ public:
+  KeptWeights(const AttentionShape& shape, const KernelArguments& arguments);
+
+  void draw(const DropoutMask& dropout, const AttentionShape& shape, int64_t b, int64_t h, int64_t first_query,
+            int64_t queries);
+  // Zero where a weight was dropped, times `factor` where it was kept; `scores` are transposed.
+  void apply(float factor, int64_t queries, const TransposedScores& layout, float* scores) const;
+
+ private:
+  int64_t keys_;
+  std::vector<uint8_t> kept_;
+};
 
 // A thread's part of a workspace, handed out in 64-byte aligned pieces of floats.
 class WorkspaceCursor {

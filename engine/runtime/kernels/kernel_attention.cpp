@@ -1,51 +1,21 @@
-#include <cmath>
+#include <algorithm>
 #include <limits>
 
-#include "engine/base/vector_versions.h"
 #include "engine/ops/attention.h"
 #include "engine/runtime/kernels/attention_head.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
-#include "engine/runtime/kernels/vector_math.h"
 
 namespace shardscope {
 
 namespace {
-
-// Turns the first `limit` of `keys` scores into weights, the others into zeros; returns the log-sum-exp.
-constexpr auto softmax =
-    vector_versions([](float* scores, const float* bias, float scale, int64_t limit, int64_t keys) -> float {
-      const int64_t count = close_row(scores, limit, keys);
-      float top = -std::numeric_limits<float>::infinity();
-#pragma omp simd reduction(max : top)
-      for (int64_t k = 0; k < count; ++k) {
-        scores[k] = scores[k] * scale + bias[k];
-        top = scores[k] > top ? scores[k] : top;
-      }
-      float sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (int64_t k = 0; k < count; ++k) {
-        scores[k] = vector_exp(scores[k] - top);
-        sum += scores[k];
-      }
-      const float share = 1.0f / sum;
-#pragma omp simd
-      for (int64_t k = 0; k < count; ++k) scores[k] *= share;
-#pragma omp simd
-      for (int64_t k = count; k < keys; ++k) scores[k] = 0;
-      return top + std::log(sum);
-    });
-
-constexpr auto drop = vector_versions([](float* weights, const uint8_t* kept, float factor, int64_t keys) {
-#pragma omp simd
-  for (int64_t k = 0; k < keys; ++k) weights[k] = kept[k] ? weights[k] * factor : 0.0f;
-});
 
 // (q, k, v [[, valid queries], valid keys]) -> (context, lse).
 class AttentionKernel : public Kernel {
  public:
   explicit AttentionKernel(const KernelArguments& arguments)
       : shape_(arguments),
+        loops_(attention_loops()),
         dropout_(arguments.attributes->as<AttentionAttributes>().dropout, shape_.all_scores()),
         query_(arguments.inputs[0].f32()),
         key_(arguments.inputs[1].f32()),
@@ -54,69 +24,92 @@ class AttentionKernel : public Kernel {
         lse_(arguments.outputs[1].f32()),
         threads_(arguments.threads) {
     for (int thread = 0; thread < threads_; ++thread) {
-      lanes_.emplace_back(shape_, arguments, WorkspaceCursor(arguments, thread), thread);
+      scratch_.emplace_back(shape_, arguments, WorkspaceCursor(arguments, thread));
     }
   }
 
   void run(const StepContext& context) override {
     dropout_.start_step(context);
     parallel_for(threads_, shape_.batch * shape_.heads, 1, [&](int64_t begin, int64_t end, int thread) {
-      Lane& lane = lanes_[thread];
+      Scratch& scratch = scratch_[thread];
       for (int64_t i = begin; i < end; ++i) {
         const int64_t b = i / shape_.heads, h = i % shape_.heads;
-        if (h == 0 || i == begin) lane.mask.start_sequence(b);
-        for (int64_t block = 0; block < shape_.block_count(); ++block) attend(lane, b, h, block);
+        if (h == 0 || i == begin) scratch.mask.start_sequence(b);
+        loops_.copy(value_ + shape_.key_offset(b, h), shape_.key_row_stride(), shape_.keys, shape_.head_size,
+                    scratch.values, shape_.head_row());
+        for (int64_t block = 0; block < shape_.block_count(); ++block) attend(scratch, b, h, block);
       }
     });
   }
 
  private:
-  struct Lane {
-    float* scores;
+  // Of one thread.
+  struct Scratch {
+    float *scores, *queries, *values, *lse, *shares;
     AttentionMask mask;
-    std::vector<uint8_t> kept;
-    void* scratch;
-    MatrixProduct scores_of_block, context_of_block, scores_of_last, context_of_last;
+    KeptWeights kept;
 
-    Lane(const AttentionShape& shape, const KernelArguments& arguments, WorkspaceCursor workspace, int lane)
-        : scores(workspace.take(shape.block() * shape.keys)),
-          mask(shape, arguments, 3, workspace.take(shape.keys)),
-          kept(static_cast<size_t>(shape.keys)),
-          scratch(workspace.rest()),
-          scores_of_block(shape.heads_to_scores(shape.block()), 1, workspace.left(), lane),
-          context_of_block(shape.scores_to_queries(shape.block()), 1, workspace.left(), lane),
-          scores_of_last(shape.heads_to_scores(shape.block_size(shape.block_count() - 1)), 1, workspace.left(), lane),
-          context_of_last(shape.scores_to_queries(shape.block_size(shape.block_count() - 1)), 1, workspace.left(),
-                          lane) {}
+    Scratch(const AttentionShape& shape, const KernelArguments& arguments, WorkspaceCursor workspace)
+        : scores(workspace.take(shape.keys * shape.score_row())),
+          queries(workspace.take(shape.head_size * shape.score_row())),
+          values(workspace.take(shape.keys * shape.head_row())),
+          lse(workspace.take(shape.score_row())),
+          shares(workspace.take(shape.score_row())),
+          mask(shape, arguments, 3),
+          kept(shape, arguments) {}
   };
 
-  void attend(Lane& lane, int64_t b, int64_t h, int64_t block) {
-    const bool last = block + 1 == shape_.block_count();
-    const int64_t first = block * shape_.block();
+  void attend(Scratch& scratch, int64_t b, int64_t h, int64_t block) {
+    const int64_t first = block * shape_.block(), rows = shape_.block_size(block), row = shape_.score_row();
     const int64_t query = shape_.query_offset(b, h, first), key = shape_.key_offset(b, h);
-    (last ? lane.scores_of_last : lane.scores_of_block).run(query_ + query, key_ + key, lane.scores, lane.scratch);
-    for (int64_t row = 0; row < shape_.block_size(block); ++row) {
-      const int64_t q = first + row;
-      float* scores = lane.scores + row * shape_.keys;
-      lse_[(b * shape_.heads + h) * shape_.queries + q] = weigh(lane, scores, q);
-      if (dropout_.active()) {
-        dropout_.fill(shape_.score_index(b, h, q), lane.kept);
-        drop(scores, lane.kept.data(), 1.0f / dropout_.keep_probability(), shape_.keys);
-      }
+    const TransposedScores scores = scratch.mask.layout(scratch.scores, first, rows);
+    const AttentionShape::Block next = shape_.after({b, h, block});
+    loops_.transpose(query_ + query, shape_.row_stride(), rows, shape_.head_size, shape_.query_factor, scratch.queries,
+                     row);
+    loops_.multiply({.m = scores.keys,
+                     .n = row,
+                     .k = shape_.head_size,
+                     .a = key_ + key,
+                     .a_row = shape_.key_row_stride(),
+                     .a_column = 1,
+                     .b = scratch.queries,
+                     .b_row = row,
+                     .c = scores.scores,
+                     .c_row = row,
+                     .prefetch = shape_.prefetch_keys(next, key_, value_)});
+    loops_.softmax(scores, scratch.lse, scratch.shares);
+    if (scratch.mask.hides_all()) {
+      for (int64_t i = 0; i < rows; ++i) make_uniform(scratch, first + i, i);
     }
-    (last ? lane.context_of_last : lane.context_of_block)
-        .run(lane.scores, value_ + key, context_ + query, lane.scratch);
+    std::copy_n(scratch.lse, rows, lse_ + (b * shape_.heads + h) * shape_.queries + first);
+    if (dropout_.active()) {
+      scratch.kept.draw(dropout_, shape_, b, h, first, rows);
+      scratch.kept.apply(1.0f / dropout_.keep_probability(), rows, scores, scores.scores);
+    }
+    loops_.multiply({.m = rows,
+                     .n = shape_.head_size,
+                     .k = scores.keys,
+                     .a = scores.scores,
+                     .a_row = 1,
+                     .a_column = row,
+                     .b = scratch.values,
+                     .b_row = shape_.head_row(),
+                     .c = context_ + query,
+                     .c_row = shape_.row_stride(),
+                     .row_scale = scratch.shares,
+                     .prefetch = shape_.prefetch_queries(next, query_, context_)});
   }
 
-  float weigh(const Lane& lane, float* scores, int64_t q) const {
-    if (!lane.mask.is_uniform(q)) {
-      return softmax(scores, lane.mask.bias(), shape_.scale, lane.mask.limit(q), shape_.keys);
-    }
-    std::fill(scores, scores + shape_.keys, 1.0f / static_cast<float>(shape_.keys));
-    return std::numeric_limits<float>::lowest();
+  // Where query q sees no key: in column i of the scores.
+  void make_uniform(Scratch& scratch, int64_t q, int64_t i) const {
+    if (!scratch.mask.is_uniform(q)) return;
+    for (int64_t k = 0; k < shape_.keys; ++k) scratch.scores[k * shape_.score_row() + i] = 1;
+    scratch.shares[i] = 1.0f / static_cast<float>(shape_.keys);
+    scratch.lse[i] = std::numeric_limits<float>::lowest();
   }
 
   AttentionShape shape_;
+  const AttentionLoops& loops_;
   DropoutMask dropout_;
   const float* query_;
   const float* key_;
@@ -124,7 +117,7 @@ class AttentionKernel : public Kernel {
   float* context_;
   float* lse_;
   int threads_;
-  std::vector<Lane> lanes_;
+  std::vector<Scratch> scratch_;
 };
 
 }  // namespace

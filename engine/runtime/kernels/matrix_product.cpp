@@ -118,9 +118,9 @@ struct MatrixProduct::Implementation {
   }
 };
 
-MatrixProduct::MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes, int lane) {
-  thread_local std::map<std::tuple<MatrixProductShape, int, int64_t, int>, std::weak_ptr<Implementation>> made;
-  std::weak_ptr<Implementation>& entry = made[{shape, threads, workspace_bytes, lane}];
+MatrixProduct::MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes) {
+  thread_local std::map<std::tuple<MatrixProductShape, int, int64_t>, std::weak_ptr<Implementation>> made;
+  std::weak_ptr<Implementation>& entry = made[{shape, threads, workspace_bytes}];
   implementation_ = entry.lock();
   if (!implementation_) {
     implementation_ = std::make_shared<Implementation>(shape, threads, workspace_bytes);

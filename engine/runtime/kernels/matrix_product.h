@@ -41,12 +41,12 @@ MatrixProductMethod matrix_product_method(const MatrixProductShape& shape);
 // A product prepared for one shape. The result is cut into one block for each of `threads` threads, so that they meet
 // only at the end; each block is the work of oneDNN or Eigen on one thread. For oneDNN, B is first packed, in slices of
 // k, into its own blocked format where that pays (many rows) and fits the workspace, which is worth 10 to 20 % of
-// speed. Equal products of a lane share oneDNN's objects, some 60 kB of heap each: products that run at the same time
-// are of different lanes. Lanes are those of the thread that makes the products.
+// speed. Equal products that a thread makes share oneDNN's objects, some 60 kB of heap each: they do not run at the
+// same time.
 class MatrixProduct {
  public:
   // Throws Failure when no implementation gets along with workspace_bytes (code workspace) or with the types (dtype).
-  MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes, int lane = 0);
+  MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes);
   ~MatrixProduct();
   MatrixProduct(MatrixProduct&&) noexcept;
   MatrixProduct& operator=(MatrixProduct&&) noexcept;
