@@ -137,10 +137,11 @@ std::string with_network(const std::string& json, const NetworkChoice& network) 
     level = &levels->add(network_name, JsonNode::object());
   }
   for (const auto& [key, number] : {std::pair(rate_key, network.bytes_per_second), {latency_key, network.latency}}) {
+    if (!number && is_whole(value)) continue;
     remove(*level, key);
     if (number) level->add(key, JsonNode::of(*number));
   }
-  if (!is_whole(value) && level->keys.empty()) {
+  if (level->keys.empty()) {
     remove(*value.find("levels"), network_name);
     if (value.find("levels")->keys.empty()) remove(value, "levels");
     if (value.keys.size() == 1) value = JsonNode(*value.find("name"));

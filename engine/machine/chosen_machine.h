@@ -32,7 +32,7 @@ struct NetworkChoice {
   bool operator==(const NetworkChoice&) const = default;
 };
 NetworkChoice network_choice(const std::string& json);
-// A machine of its own that has no network stays as it is.
+// Of a machine of its own, what is not given stays, and without a network all does.
 std::string with_network(const std::string& json, const NetworkChoice& network);
 
 }  // namespace shardscope

@@ -70,7 +70,7 @@ class ChosenMachineTest : public QObject {
 
   void the_network_of_a_choice_is_set_read_and_taken_away_again() {
     test::RandomMachines machines(2);
-    std::vector<std::string> choices = {"", R"("a/file.json")", R"({"name":"host","device":{"cores":4}})"};
+    std::vector<std::string> choices = {"", R"("a/file.json")", R"({"name": "host", "device": {"cores": 4}})"};
     for (int i = 0; i < 50; ++i) choices.push_back(machine_choice(with_hosts(machines.next(), {1, 1})));
     for (const std::string& choice : choices) {
       const NetworkChoice before = network_choice(choice), wanted{2e9, 3e-6};
@@ -79,6 +79,7 @@ class ChosenMachineTest : public QObject {
       const bool has_none = is_whole && !before.bytes_per_second;
       QVERIFY(network_choice(changed) == (has_none ? before : wanted));
       QVERIFY(network_choice(with_network(changed, before)) == before);
+      if (is_whole) QCOMPARE(with_network(choice, {}), choice);
       if (!is_whole || has_none) QCOMPARE(with_network(changed, before), choice);
     }
   }
