@@ -207,12 +207,13 @@ Plan long_plan(const RunConfig& config, int steps) {
   for (int i = 0; i < steps; ++i) {
     Instruction& instruction = task.instructions.emplace_back();
     instruction.op = static_cast<OpId>(i % 64);
-    if (i % 4 == 3) {
-      Collective gather;
+    if (i % 4 == 2) {
+      CollectiveStart gather;
       gather.axes.push_back(0);
       instruction.body = std::move(gather);
     }
-    seconds.push_back(i % 4 == 3 ? 20e-6 : 50e-6);
+    if (i % 4 == 3) instruction.body = CollectiveDone{InstructionKind::all_gather, i - 1, {}};
+    seconds.push_back(i % 4 == 2 ? 20e-6 : i % 4 == 3 ? 0 : 50e-6);
   }
   plan.graph = graph;
   plan.program.tasks = {std::move(task)};
@@ -233,7 +234,7 @@ TraceMessage long_trace(const Plan& plan) {
     for (const Instruction& instruction : plan.instructions()) {
       random = random * 6364136223846793005 + 1442695040888963407;
       const auto some = static_cast<int64_t>(random >> 48);  // up to 65 us
-      const int64_t start = at + (is_collective(instruction.kind()) ? some : 0), end = start + 1000 + some;
+      const int64_t start = at + (instruction.as<CollectiveDone>() ? some : 0), end = start + 1000 + some;
       times.push_back({at, start, end});
       at = end;
     }

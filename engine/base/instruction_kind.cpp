@@ -8,7 +8,7 @@ std::string_view name(InstructionKind kind) {
     case InstructionKind::slice: return "slice";
     case InstructionKind::send: return "send";
     case InstructionKind::receive: return "receive";
-    case InstructionKind::barrier: return "barrier";
+    case InstructionKind::collective_done: return "done";
     case InstructionKind::all_gather: return "all-gather";
     case InstructionKind::all_reduce: return "all-reduce";
     case InstructionKind::reduce_scatter: return "reduce-scatter";

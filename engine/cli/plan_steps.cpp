@@ -41,10 +41,10 @@ class Notation {
 
   std::string line(const Instruction& instruction) const {
     std::vector<std::string> results, operands;
-    for (int value : instruction.results()) results.push_back(array(value));
+    for (int value : instruction.destinations()) results.push_back(array(value));
     for (int value : instruction.operands()) operands.push_back(array(value));
     if (instruction.kind() != InstructionKind::compute) {
-      constexpr std::string_view names[] = {"",          "Slice",     "Send",          "Receive",  "Barrier",
+      constexpr std::string_view names[] = {"",          "Slice",     "Send",          "Receive",  "",
                                             "AllGather", "AllReduce", "ReduceScatter", "AllToAll", "Permute"};
       return fmt::format("{}{}{}({})", join(results, ", "), results.empty() ? "" : " = ",
                          names[static_cast<int>(instruction.kind())], join(operands, ", "));
@@ -121,8 +121,9 @@ std::string phase_text(const Plan& plan, int stage, Phase phase) {
   int number = 0, forward_number = 0;
   for (const RepeatedInstruction& repeated : distinct_instructions(plan.program.main(stage))) {
     const Instruction& instruction = plan.instructions(stage)[repeated.position];
+    if (instruction.as<CollectiveDone>()) continue;
     if (instruction.phase == Phase::forward && instruction.kind() == InstructionKind::all_gather) {
-      for (int value : instruction.results()) gathered[value] = {forward_number + 1, &instruction};
+      for (int value : instruction.destinations()) gathered[value] = {forward_number + 1, &instruction};
     }
     forward_number += instruction.phase == Phase::forward;
     if (task_phase(instruction.phase) != phase) continue;

@@ -8,7 +8,7 @@ namespace shardscope {
 namespace {
 
 struct CallPlace {
-  InstructionKind kind;
+  CallKind kind;
   int rank;
   size_t part;
 
@@ -19,9 +19,7 @@ struct CallPlace {
   }
 };
 
-bool reduces(InstructionKind kind) {
-  return kind == InstructionKind::all_reduce || kind == InstructionKind::reduce_scatter;
-}
+bool reduces(CallKind kind) { return kind == CallKind::all_reduce || kind == CallKind::reduce_scatter; }
 
 bool overlap(const std::byte* a, int64_t a_bytes, const std::byte* b, int64_t b_bytes) {
   return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
@@ -70,8 +68,8 @@ void merge_runs(CallPart& part) {
 
 CallPart lay_out(const CallPlace& place, const CollectivePart& argument, int size) {
   const Shape& shape = argument.shape;
-  bool splits = place.kind == InstructionKind::reduce_scatter || place.kind == InstructionKind::all_to_all;
-  bool concats = place.kind == InstructionKind::all_gather || place.kind == InstructionKind::all_to_all;
+  bool splits = place.kind == CallKind::reduce_scatter || place.kind == CallKind::all_to_all;
+  bool concats = place.kind == CallKind::all_gather || place.kind == CallKind::all_to_all;
   if (std::ranges::any_of(shape, [](int64_t n) { return n < 0; })) {
     place.fail("a negative size in " + to_string(shape));
   }
@@ -124,7 +122,7 @@ CallPart lay_out(const CallPlace& place, const CollectivePart& argument, int siz
 void check_addresses(const CallPlace& place, const CallPart& part) {
   if (part.source_bytes > 0 && part.source == nullptr) place.fail("no source");
   if (part.destination_bytes > 0 && part.destination == nullptr) place.fail("no destination");
-  bool in_place = place.kind == InstructionKind::all_reduce && part.source == part.destination;
+  bool in_place = place.kind == CallKind::all_reduce && part.source == part.destination;
   if (!in_place && overlap(part.source, part.source_bytes, part.destination, part.destination_bytes)) {
     place.fail("the destination overlaps the source");
   }
@@ -137,7 +135,7 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 
 }  // namespace
 
-void CollectiveCall::assign(InstructionKind call_kind, std::span<const CollectivePart> arguments,
+void CollectiveCall::assign(CallKind call_kind, std::span<const CollectivePart> arguments,
                             std::span<const int> destinations, int rank, int size) {
   kind = call_kind;
   parts.clear();
@@ -162,7 +160,7 @@ void CollectiveCall::assign(InstructionKind call_kind, std::span<const Collectiv
     }
   }
   destination_of.assign(destinations.begin(), destinations.end());
-  if (kind != InstructionKind::collective_permute) return;
+  if (kind != CallKind::permute) return;
   bool permutation = destinations.size() == static_cast<size_t>(size);
   for (int member = 0; member < size && permutation; ++member) {
     permutation = std::ranges::count(destinations, member) == 1;
@@ -180,11 +178,11 @@ double CollectiveCall::wire_bytes(int size) const {
   for (const CallPart& part : parts) {
     auto source = static_cast<double>(part.source_bytes);
     switch (kind) {
-      case InstructionKind::all_gather: bytes += others * static_cast<double>(part.destination_bytes); break;
-      case InstructionKind::all_reduce: bytes += 2 * others * source; break;
-      case InstructionKind::reduce_scatter:
-      case InstructionKind::all_to_all: bytes += others * source; break;
-      case InstructionKind::collective_permute: bytes += source; break;
+      case CallKind::all_gather: bytes += others * static_cast<double>(part.destination_bytes); break;
+      case CallKind::all_reduce: bytes += 2 * others * source; break;
+      case CallKind::reduce_scatter:
+      case CallKind::all_to_all: bytes += others * source; break;
+      case CallKind::permute: bytes += source; break;
       default: break;
     }
   }

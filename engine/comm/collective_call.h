@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/base/instruction_kind.h"
+#include "engine/comm/call_kind.h"
 #include "engine/comm/communicator.h"
 
 namespace shardscope {
@@ -38,7 +38,7 @@ struct CallPart {
 
 // A checked call, ready to be carried out. Kept and refilled, so that a repeated call allocates nothing.
 struct CollectiveCall {
-  InstructionKind kind = InstructionKind::barrier;
+  CallKind kind = CallKind::barrier;
   std::vector<CallPart> parts;
   std::vector<int> destination_of;       // permute
   Reduction reduction = Reduction::sum;  // all-reduce, reduce-scatter: the same for all parts, as is the type
@@ -50,8 +50,8 @@ struct CollectiveCall {
   // comm_argument, with the part's number as the place: no such dimension, a size that does not divide, a type of
   // which no sum or maximum is taken, parts of different types or reductions in one, a missing array, a destination
   // that overlaps its source (all-reduce: that is not its source), not a permutation.
-  void assign(InstructionKind kind, std::span<const CollectivePart> arguments, std::span<const int> destination_of,
-              int rank, int size);
+  void assign(CallKind kind, std::span<const CollectivePart> arguments, std::span<const int> destination_of, int rank,
+              int size);
 
   // Bytes that one member sends, by the ring convention (see CommunicationRecord).
   double wire_bytes(int size) const;

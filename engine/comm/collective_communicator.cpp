@@ -25,7 +25,7 @@ void record_time(CommunicationRecord& record, const Call& call) {
 
 }  // namespace
 
-Communicator::Ticket CollectiveCommunicator::start(InstructionKind kind, std::span<const CollectivePart> parts,
+Communicator::Ticket CollectiveCommunicator::start(CallKind kind, std::span<const CollectivePart> parts,
                                                    std::span<const int> destination_of) {
   if (open_.size() == max_open_tickets) {
     fail(fmt::format("{} was started while {} collectives of its group are open", name(kind), open_.size()),
@@ -45,24 +45,24 @@ Communicator::Ticket CollectiveCommunicator::start(InstructionKind kind, std::sp
 }
 
 Communicator::Ticket CollectiveCommunicator::start_all_gather(std::span<const CollectivePart> parts) {
-  return start(InstructionKind::all_gather, parts, {});
+  return start(CallKind::all_gather, parts, {});
 }
 
 Communicator::Ticket CollectiveCommunicator::start_all_reduce(std::span<const CollectivePart> parts) {
-  return start(InstructionKind::all_reduce, parts, {});
+  return start(CallKind::all_reduce, parts, {});
 }
 
 Communicator::Ticket CollectiveCommunicator::start_reduce_scatter(std::span<const CollectivePart> parts) {
-  return start(InstructionKind::reduce_scatter, parts, {});
+  return start(CallKind::reduce_scatter, parts, {});
 }
 
 Communicator::Ticket CollectiveCommunicator::start_all_to_all(std::span<const CollectivePart> parts) {
-  return start(InstructionKind::all_to_all, parts, {});
+  return start(CallKind::all_to_all, parts, {});
 }
 
 Communicator::Ticket CollectiveCommunicator::start_permute(std::span<const CollectivePart> parts,
                                                            std::span<const int> destination_of) {
-  return start(InstructionKind::collective_permute, parts, destination_of);
+  return start(CallKind::permute, parts, destination_of);
 }
 
 CommunicationRecord CollectiveCommunicator::finish(Ticket ticket) {
@@ -96,7 +96,7 @@ void CollectiveCommunicator::check_none_open(std::string_view what) const {
 
 CommunicationRecord CollectiveCommunicator::barrier() {
   check_none_open("a barrier");
-  return finish(start(InstructionKind::barrier, {}, {}));
+  return finish(start(CallKind::barrier, {}, {}));
 }
 
 std::vector<std::unique_ptr<Channel>> CollectiveCommunicator::open_channels(std::span<const ChannelEnds> ends) {
@@ -122,7 +122,7 @@ std::vector<std::unique_ptr<Channel>> CollectiveCommunicator::open_channels(std:
 void CollectiveCommunicator::exchange(const void* own, void* all, int64_t bytes) {
   check_none_open("a split, or channels opened,");
   const CollectivePart part{own, all, {bytes / byte_size(DType::i32)}, DType::i32, -1, 0};
-  start(InstructionKind::all_gather, {&part, 1}, {});
+  start(CallKind::all_gather, {&part, 1}, {});
   finish_oldest();
 }
 

@@ -49,7 +49,7 @@ class CollectiveCommunicator : public Communicator {
   [[noreturn]] void fail(std::string message, std::string hint = {}) const;
 
  private:
-  Ticket start(InstructionKind kind, std::span<const CollectivePart> parts, std::span<const int> destination_of);
+  Ticket start(CallKind kind, std::span<const CollectivePart> parts, std::span<const int> destination_of);
   CommunicationRecord finish_oldest();
 
   std::vector<std::unique_ptr<Operation>> open_, idle_;  // open: in the order of start

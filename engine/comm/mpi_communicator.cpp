@@ -77,8 +77,7 @@ class MpiCommunicator final : public CollectiveCommunicator {
   void begin(Operation& begun) override {
     link_->check_aborted();
     auto& operation = static_cast<MpiOperation&>(begun);
-    operation.begin(begun.call.kind == InstructionKind::all_reduce ? reduced_and_gathered(operation)
-                                                                   : exchanged(operation));
+    operation.begin(begun.call.kind == CallKind::all_reduce ? reduced_and_gathered(operation) : exchanged(operation));
   }
 
   void complete(Operation& begun) override { static_cast<MpiOperation&>(begun).finish(); }
@@ -111,7 +110,7 @@ class MpiCommunicator final : public CollectiveCommunicator {
   void send_pieces(MpiOperation& operation) {
     const CollectiveCall& call = operation.call;
     switch (call.kind) {
-      case InstructionKind::barrier:
+      case CallKind::barrier:
         resize(operation, 0, 0);
         return exchange_segments(
             operation,
@@ -122,7 +121,7 @@ class MpiCommunicator final : public CollectiveCommunicator {
               return Segment{0, 0};
             },
             true);
-      case InstructionKind::all_gather: {
+      case CallKind::all_gather: {
         const int64_t bytes = pack(operation, 1);
         return exchange_segments(
             operation,
@@ -131,12 +130,12 @@ class MpiCommunicator final : public CollectiveCommunicator {
             },
             blocks_of(bytes));
       }
-      case InstructionKind::all_to_all:
-      case InstructionKind::reduce_scatter: {
+      case CallKind::all_to_all:
+      case CallKind::reduce_scatter: {
         const int64_t bytes = pack(operation, size());
         return exchange_segments(operation, blocks_of(bytes), blocks_of(bytes));
       }
-      case InstructionKind::collective_permute: {
+      case CallKind::permute: {
         const int64_t bytes = pack(operation, 1);
         const int to = call.destination_of[static_cast<size_t>(member_)], from = sender_to_this(call);
         return exchange_segments(
@@ -154,14 +153,14 @@ class MpiCommunicator final : public CollectiveCommunicator {
 
   void take_pieces(MpiOperation& operation) {
     switch (operation.call.kind) {
-      case InstructionKind::all_gather:
-      case InstructionKind::all_to_all:
+      case CallKind::all_gather:
+      case CallKind::all_to_all:
         for (int sender = 0; sender < size(); ++sender) {
           unpack(operation, sender, sender * piece_bytes(operation.call));
         }
         return;
-      case InstructionKind::collective_permute: return unpack(operation, 0, 0);
-      case InstructionKind::reduce_scatter: return reduce_pieces(operation);
+      case CallKind::permute: return unpack(operation, 0, 0);
+      case CallKind::reduce_scatter: return reduce_pieces(operation);
       default: return;
     }
   }

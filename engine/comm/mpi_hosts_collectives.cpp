@@ -19,7 +19,7 @@ template <class Visit>
 void visit_slice(const CollectiveCall& call, size_t index, int owner, int size, const Visit& visit) {
   const CallPart& part = call.parts[index];
   const int64_t element = byte_size(call.dtype);
-  if (call.kind == InstructionKind::all_reduce) {
+  if (call.kind == CallKind::all_reduce) {
     const int shift = static_cast<int>(index % static_cast<size_t>(size));
     auto [first, last] = chunk(part.source_bytes / element, (owner + shift) % size, size);
     if (first < last) visit(first * element, first * element, last - first);
@@ -42,10 +42,10 @@ MpiStages HostsCommunicator::stages(Round& round) {
   round.incoming.clear();
   round.outgoing.clear();
   switch (round.call.kind) {
-    case InstructionKind::barrier: return barrier(round);
-    case InstructionKind::all_gather: return all_gather(round);
-    case InstructionKind::all_reduce: return all_reduce(round);
-    case InstructionKind::reduce_scatter: return reduce_scatter(round);
+    case CallKind::barrier: return barrier(round);
+    case CallKind::all_gather: return all_gather(round);
+    case CallKind::all_reduce: return all_reduce(round);
+    case CallKind::reduce_scatter: return reduce_scatter(round);
     default: return exchange_pieces(round);
   }
 }

@@ -25,14 +25,12 @@ class HostsCommunicator::Round final : public MpiOperation {
 
   size_t slot() const { return PeerTable::slot(number); }
   // Do members read each other's destinations?
-  static bool gathers(InstructionKind kind) {
-    return kind == InstructionKind::all_gather || kind == InstructionKind::all_reduce;
-  }
+  static bool gathers(CallKind kind) { return kind == CallKind::all_gather || kind == CallKind::all_reduce; }
   // With arrays that peers can read.
   const CollectiveCall& readable() const { return small ? staged : call; }
   // Of an all-to-all or a permute.
   bool sends(int from, int to) const {
-    return call.kind == InstructionKind::all_to_all || call.destination_of[static_cast<size_t>(from)] == to;
+    return call.kind == CallKind::all_to_all || call.destination_of[static_cast<size_t>(from)] == to;
   }
   const CallPart& part(size_t index) const { return readable().parts[index]; }
   int64_t piece_bytes() const {

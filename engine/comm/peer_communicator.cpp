@@ -12,9 +12,9 @@ namespace shardscope {
 namespace {
 
 // An all-reduce publishes where its sums are, too.
-size_t entries_per_part(InstructionKind kind) { return kind == InstructionKind::all_reduce ? 2 : 1; }
+size_t entries_per_part(CallKind kind) { return kind == CallKind::all_reduce ? 2 : 1; }
 
-size_t parts_per_round(InstructionKind kind) { return MemberSlot::max_entries / entries_per_part(kind); }
+size_t parts_per_round(CallKind kind) { return MemberSlot::max_entries / entries_per_part(kind); }
 
 }  // namespace
 
@@ -85,7 +85,7 @@ void PeerCommunicator::begin(Operation& operation) {
   } else {
     for (const CallPart& part : call.parts) {
       table_.check(part.source, part.source_bytes);
-      if (call.kind == InstructionKind::all_reduce) table_.check(part.destination, part.destination_bytes);
+      if (call.kind == CallKind::all_reduce) table_.check(part.destination, part.destination_bytes);
     }
     publish(operation, 0);
   }
@@ -124,7 +124,7 @@ void PeerCommunicator::publish(const Operation& operation, size_t first) {
   for (size_t i = first; i < last; ++i) {
     const CallPart& part = call.parts[i];
     table_.publish(slot(operation), entry++, part.source, part.source_bytes);
-    if (call.kind == InstructionKind::all_reduce) {
+    if (call.kind == CallKind::all_reduce) {
       table_.publish(slot(operation), entry++, part.destination, part.destination_bytes);
     }
   }
@@ -151,7 +151,7 @@ void PeerCommunicator::take(Operation& operation, size_t first, size_t last) {
       sources_[static_cast<size_t>(member)] = table_.find(member, slot(operation), (i - first) * per_part);
     }
   };
-  if (call.kind != InstructionKind::all_reduce) {
+  if (call.kind != CallKind::all_reduce) {
     for (size_t i = first; i < last; ++i) {
       find_sources(i);
       take_pieces(operation, call.parts[i]);
@@ -170,15 +170,15 @@ void PeerCommunicator::take(Operation& operation, size_t first, size_t last) {
 void PeerCommunicator::take_pieces(Operation& operation, const CallPart& part) {
   const CollectiveCall& call = operation.call;
   switch (call.kind) {
-    case InstructionKind::all_reduce:
-    case InstructionKind::reduce_scatter: {
+    case CallKind::all_reduce:
+    case CallKind::reduce_scatter: {
       for (const std::byte*& source : sources_) source += member_ * part.source_block;
       operation.count_moved(ordered_reduce_runs(call.reduction, call.dtype, part, part.destination,
                                                 part.destination_stride, sources_, part.source_stride));
       return;
     }
-    case InstructionKind::all_gather:
-    case InstructionKind::all_to_all: {
+    case CallKind::all_gather:
+    case CallKind::all_to_all: {
       for (int step = 0; step < size(); ++step) {
         int sender = (member_ + step) % size();  // not all from the same one at the same time
         operation.count_moved(
@@ -187,7 +187,7 @@ void PeerCommunicator::take_pieces(Operation& operation, const CallPart& part) {
       }
       return;
     }
-    case InstructionKind::collective_permute: {
+    case CallKind::permute: {
       size_t sender =
           static_cast<size_t>(std::ranges::find(call.destination_of, member_) - call.destination_of.begin());
       operation.count_moved(

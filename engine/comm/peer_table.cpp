@@ -54,7 +54,7 @@ void PeerTable::check_signatures(size_t slot, const CollectiveCall& call) const 
     throw Failure(Error{"comm_argument",
                         "this rank called " + std::string(name(call.kind)) + " (" + std::to_string(call.parts.size()) +
                             " parts) where rank " + std::to_string(world_rank(other)) + " called " +
-                            std::string(name(static_cast<InstructionKind>(theirs.kind))) + " (" +
+                            std::string(name(static_cast<CallKind>(theirs.kind))) + " (" +
                             std::to_string(theirs.part_count) + " parts), or their shapes differ",
                         on_rank(world_rank()), "every member of a group makes the same calls in the same order"});
   }

@@ -26,7 +26,7 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
   }
   result.simulation =
       simulate(program, problem.graph, problem.mesh, program.main().purpose, result.instruction_seconds);
-  result.seconds = program.stages == 1 ? main_seconds(program, result.instruction_seconds) : result.simulation.seconds;
+  result.seconds = result.simulation.seconds;
   return result;
 }
 

@@ -41,12 +41,13 @@ void add_ops(Hasher& hasher, const Graph& graph) {
 
 void add_instruction(Hasher& hasher, const Instruction& instruction) {
   hasher.add(instruction.kind()).add(instruction.channel()).add(instruction.op).add(instruction.payload_bytes());
-  if (const Collective* collective = instruction.as<Collective>()) {
-    hasher.add(collective->reduction).add(collective->dtype);
+  if (const CollectiveStart* start = instruction.as<CollectiveStart>()) {
+    hasher.add(start->reduction).add(start->dtype);
   }
+  if (const CollectiveDone* done = instruction.as<CollectiveDone>()) hasher.add(done->start);
   add_axes(hasher, instruction.axes());
   add_all(hasher, instruction.operands());
-  add_all(hasher, instruction.results());
+  add_all(hasher, instruction.destinations());
   for (const MovedArray& array : instruction.moved()) hasher.add(array.split_dim).add(array.concat_dim);
 }
 
@@ -88,6 +89,8 @@ uint64_t plan_hash(const Plan& plan, const RunConfig& config) {
   for (const Task& task : plan.program.tasks) {
     hasher.add(task.name).add(task.instructions.size());
     for (const Instruction& instruction : task.instructions) add_instruction(hasher, instruction);
+    hasher.add(task.order.size());
+    for (size_t place = 0; place < task.order.size(); ++place) hasher.add(task.order.index(static_cast<int>(place)));
   }
   for (const Sequence& sequence : plan.program.sequences) {
     hasher.add(sequence.purpose).add(sequence.stage).add(sequence.runs.size());

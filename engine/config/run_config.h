@@ -56,6 +56,10 @@ struct ShardingConfig {
 };
 
 // How a training step runs its batch.
+// Whether collectives run beside what a device computes, where its machine can do both: `automatic` where the predicted
+// step gets shorter within the memory limit; `off`: one after the other. Results are the same bits.
+enum class OverlapMode : uint8_t { automatic, off };
+
 struct ScheduleConfig {
   // The batch is cut into so many equal parts along its rows, which run forward and backward one after the other;
   // gradients and metrics add up, and the update runs once.
@@ -65,6 +69,7 @@ struct ScheduleConfig {
   // last four is what any of them names: ["mlp", "**/ln1/**"], here as one pattern, "{mlp,**/ln1/**}".
   std::string rematerialise = "none";
   int64_t rematerialised_layers = 1;  // "full": so many layers that follow each other hand on but the last one's result
+  OverlapMode overlap = OverlapMode::automatic;
   bool operator==(const ScheduleConfig&) const = default;
 };
 

@@ -212,6 +212,19 @@ class RunDocumentReader {
     schedule.rematerialised_layers = member_integer(*node, "schedule", "rematerialised_layers", 1, most).value_or(1);
     if (const JsonNode* names = node->find("rematerialise"))
       schedule.rematerialise = read_names(*names, "schedule.rematerialise", faults_, rematerialise_hint);
+    if (const JsonNode* overlap = node->find("overlap")) read_overlap(*overlap, schedule.overlap);
+  }
+
+  void read_overlap(const JsonNode& node, OverlapMode& overlap) {
+    if (!faults_.expect(node, "schedule.overlap", Kind::string, "a mode", "\"auto\" or \"off\"")) return;
+    const std::vector<std::string>& modes = run_file::overlap_modes();
+    const auto at = std::ranges::find(modes, node.text);
+    if (at == modes.end()) {
+      faults_.fail(node.line, "schedule.overlap", "unknown_mode", fmt::format("unknown mode '{}'", node.text),
+                   name_hint(node.text, modes));
+    } else {
+      overlap = static_cast<OverlapMode>(at - modes.begin());
+    }
   }
 
   void read_pipeline(PipelineConfig& pipeline) {

@@ -130,6 +130,7 @@ JsonNode to_node(const ScheduleConfig& schedule) {
   node.add("microbatches", JsonNode::of(schedule.microbatches));
   node.add("rematerialise", names_node(schedule.rematerialise));
   node.add("rematerialised_layers", JsonNode::of(schedule.rematerialised_layers));
+  node.add("overlap", JsonNode::of(run_file::overlap_modes()[static_cast<size_t>(schedule.overlap)]));
   return node;
 }
 

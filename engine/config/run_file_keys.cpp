@@ -55,7 +55,7 @@ const Keys& zero() {
 
 const Keys& schedule() {
   static const Keys keys = {
-      {"microbatches", false, "4"}, {"rematerialise", false, R"("full")"}, {"rematerialised_layers", false, "2"}};
+      {"microbatches", false, "4"}, {"rematerialise", false, R"("full")"}, {"rematerialised_layers", false, "2"}, {"overlap", false, R"("off")"}};
   return keys;
 }
 
@@ -99,6 +99,11 @@ std::string choice_key(const std::string& section) { return section == "data" ? 
 
 const std::vector<std::string>& layout_modes() {
   static const std::vector<std::string> modes = {"fastest", "as_written"};
+  return modes;
+}
+
+const std::vector<std::string>& overlap_modes() {
+  static const std::vector<std::string> modes = {"auto", "off"};
   return modes;
 }
 

@@ -34,6 +34,7 @@ std::string choice_key(const std::string& section);
 const std::vector<std::string>& layout_modes();                    // in the order of LayoutMode
 inline constexpr const char* this_host = "host";                   // the machine where none is named
 inline constexpr const char* former_name_of_fastest = "cheapest";  // is read, too
+const std::vector<std::string>& overlap_modes();                   // in the order of OverlapMode
 const std::vector<std::string>& spec_kinds();  // what "of" in a rule may say, in the order of SpecKind
 
 std::vector<std::string> names(const Keys& keys);

@@ -12,8 +12,9 @@ MeasuredSteps::MeasuredSteps(const Plan& plan, const TraceMessage* trace) {
     const SequenceInstructions steps = plan.instructions(stage);
     int position = 0;
     for (const PlanStepTime& time : trace->ranks[static_cast<size_t>(rank)]) {
-      Sum& sum = stages_[static_cast<size_t>(stage)][steps.id(position++)];
-      ++sum.count;
+      const InstructionId id = steps.id(position++), whole = whole_collective(plan.program.tasks, id);
+      Sum& sum = stages_[static_cast<size_t>(stage)][whole];
+      sum.count += id == whole;
       sum.nanoseconds += time.end_ns - time.start_ns;
       sum.waited_nanoseconds += time.start_ns - time.arrive_ns;
     }

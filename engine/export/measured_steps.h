@@ -7,7 +7,7 @@
 namespace shardscope {
 
 // What the ranks of a stage measured of a step of the program, on average over them and over how often it happens in
-// the training step that was recorded.
+// the training step that was recorded. A collective goes by its start, with what its done took.
 struct StepMean {
   double seconds = 0;         // from the start, of a collective of its transfer, to the end
   double waited_seconds = 0;  // before it, for peers

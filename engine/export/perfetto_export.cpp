@@ -56,10 +56,9 @@ class TraceWriter {
       const std::string name = plan_.pipeline.shape.microbatches > 1 && task_phase(task.phase) != Phase::update
                                    ? fmt::format("{}, microbatch {}", task.name, run.microbatch)
                                    : task.name;
-      slice(place, name, "task", first->arrive_ns, (first + std::ssize(task.instructions) - 1)->end_ns,
-            {{"microbatch", run.microbatch}});
-      for (int index = 0; index < static_cast<int>(task.instructions.size()); ++index)
-        write_step(place, told_[{run.task, index}], run.first + index, first[index]);
+      slice(place, name, "task", first->arrive_ns, (first + task.size() - 1)->end_ns, {{"microbatch", run.microbatch}});
+      for (int at = 0; at < task.size(); ++at)
+        write_step(place, told_[{run.task, task.order.index(at)}], run.first + at, first[at]);
       target_.progress((done_ + run.first / static_cast<double>(times.size())) / all_);
     }
     ++done_;

@@ -12,9 +12,10 @@ void write_flow_table(const ExportSource& source, const ExportChoice&, TableWrit
     for (const auto& [position, count] : distinct_instructions(plan.program.main(stage))) {
       const Instruction& instruction = steps[position];
       table.progress(stage + position / static_cast<double>(steps.size()), plan.program.stages);
+      if (instruction.as<CollectiveDone>()) continue;
       table.row(stage, position, steps.task(position).name, name(instruction.phase), name(instruction.kind()),
                 plan.instruction_name(instruction), axes_text(plan, instruction),
-                values_text(plan, instruction.operands()), values_text(plan, instruction.results()),
+                values_text(plan, instruction.operands()), values_text(plan, instruction.destinations()),
                 instruction.flops(), instruction.bytes_touched(), instruction.wire_bytes(), count,
                 plan.seconds(position, stage), plan.cause(instruction));
     }

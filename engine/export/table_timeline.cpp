@@ -27,9 +27,9 @@ class Rows {
     for (const TaskRun& run : plan_.program.main(stage).runs) {
       const Task& task = plan_.program.tasks[static_cast<size_t>(run.task)];
       table_.progress(done_ + run.first / static_cast<double>(times.size()), lanes_);
-      for (int index = 0; index < static_cast<int>(task.instructions.size()); ++index) {
-        const Instruction& instruction = task.instructions[static_cast<size_t>(index)];
-        const int position = run.first + index;
+      for (int place = 0; place < task.size(); ++place) {
+        const Instruction& instruction = task.issued(place);
+        const int index = task.order.index(place), position = run.first + place;
         const PlanStepTime& time = times[static_cast<size_t>(position)];
         table_.row(rank.empty() ? "predicted" : "measured", stage, rank, position, run.microbatch, task.name,
                    name(instruction.phase), name(instruction.kind()), operators_[{run.task, index}],

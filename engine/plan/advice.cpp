@@ -18,17 +18,23 @@ using SecondsByAxes = std::array<double, 128>;
 
 double sum(const SecondsByAxes& seconds) { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
 
-// Of a stage in a step.
+// Of a stage in a step: the time in which it does nothing else.
 SecondsByAxes communication(const Plan& plan, int stage) {
-  const Sequence& sequence = plan.program.main(stage);
-  const SequenceInstructions steps = plan.program.main_instructions(stage);
+  const std::vector<Simulation::Span>& spans = plan.simulation.stages[static_cast<size_t>(stage)];
   SecondsByAxes seconds{};
-  for (const RepeatedInstruction& one : distinct_instructions(sequence)) {
-    const Instruction& instruction = steps[one.position];
-    if (!is_communication(instruction.kind())) continue;
-    size_t axes = is_transfer(instruction.kind()) ? size_t{1} << *plan.pipeline.axis : 0;
-    for (AxisIndex axis : instruction.axes()) axes |= size_t{1} << axis;
-    seconds[axes] += one.count * plan.instruction_seconds[steps.id(one.position)];
+  for (const TaskRun& run : plan.program.main(stage).runs) {
+    const Task& task = plan.program.tasks[static_cast<size_t>(run.task)];
+    for (int place = 0; place < task.size(); ++place) {
+      const Instruction& instruction = task.issued(place);
+      const CollectiveDone* done = instruction.as<CollectiveDone>();
+      if (!done && !is_transfer(instruction.kind())) continue;
+      size_t axes = done ? 0 : size_t{1} << *plan.pipeline.axis;
+      if (done) {
+        for (AxisIndex axis : task.instructions[static_cast<size_t>(done->start)].axes()) axes |= size_t{1} << axis;
+      }
+      const auto& [start, end] = spans[static_cast<size_t>(run.first + place)];
+      seconds[axes] += end - start;
+    }
   }
   return seconds;
 }

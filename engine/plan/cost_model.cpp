@@ -4,8 +4,9 @@ namespace shardscope {
 
 double instruction_seconds(const Instruction& instruction, const Program& program, const Graph& graph,
                            const WorkPrices& prices) {
-  if (const Collective* collective = instruction.as<Collective>())
-    return prices.collective(collective->kind, static_cast<double>(collective->payload_bytes), collective->axes);
+  if (const CollectiveStart* start = instruction.as<CollectiveStart>())
+    return prices.collective(start->kind, static_cast<double>(start->payload_bytes), start->axes);
+  if (instruction.as<CollectiveDone>()) return 0;
   if (instruction.as<Slice>()) return prices.slice(instruction.bytes_touched());
   if (instruction.as<Send>()) return prices.send(instruction.bytes_touched());
   if (instruction.as<Receive>()) {

@@ -40,10 +40,10 @@ class BufferAssignment {
     }
     for (const TaskRun& run : main_.runs) {
       if (!run.is_first) continue;
-      const std::vector<Instruction>& instructions = program_.tasks[run.task].instructions;
-      for (int i = 0; i < static_cast<int>(instructions.size()); ++i) {
-        place_results(instructions[i], run.folded_first + i);
-        add_workspace(instructions[i], {run.task, i}, run.folded_first + i);
+      const Task& task = program_.tasks[run.task];
+      for (int place = 0; place < task.size(); ++place) {
+        place_results(task, place, run.folded_first + place);
+        add_workspace(task.issued(place), {run.task, task.order.index(place)}, run.folded_first + place);
       }
     }
     place_initial_values();
@@ -66,13 +66,14 @@ class BufferAssignment {
 
   static int64_t slotted(int64_t bytes, int count) { return count == 1 ? bytes : count * round_up(bytes); }
 
-  void place_results(const Instruction& instruction, int position) {
-    const std::span<const int> results = instruction.results();
+  void place_results(const Task& task, int place, int position) {
+    const Instruction& instruction = task.issued(place);
+    const std::span<const int> results = instruction.destinations();
     for (size_t i = 0; i < results.size(); ++i) {
       const int result = results[i];
       int& buffer = arena_.buffer_of[result];
       buffer = stored_buffer(result, instruction);
-      if (buffer < 0) buffer = reusable_buffer(instruction, i, position);
+      if (buffer < 0) buffer = reusable_buffer(task, place, i, position);
       if (buffer >= 0) {
         arena_.buffers[buffer].last = std::max(arena_.buffers[buffer].last, lives_[result].last);
         continue;
@@ -127,27 +128,42 @@ class BufferAssignment {
   }
 
   // The buffer of an operand that result i of the instruction may overwrite, or -1.
-  int reusable_buffer(const Instruction& instruction, size_t i, int position) const {
+  int reusable_buffer(const Task& task, int place, size_t i, int position) const {
+    const Instruction& instruction = task.issued(place);
     const std::span<const int> operands = instruction.operands();
-    int operand = -1;
+    int operand = -1, end = place;
     if (instruction.as<Compute>()) {
       const OpDefinition& definition = *graph_.ops[instruction.op].definition;
       operand = definition.in_place_operand(static_cast<int>(i));
       if (operand >= 0 && definition.must_be_in_place()) return arena_.buffer_of[operands[operand]];
     } else if (instruction.kind() == InstructionKind::all_reduce) {
       operand = static_cast<int>(i);
+      end = task.order.place(*done_index(task, task.order.index(place)));
     }
-    const int result = instruction.results()[i];
+    const int result = instruction.destinations()[i];
     const ValueLife& life = lives_[result];
     if (operand < 0 || life.slot_count > 1 || life.first < position) return -1;
     const int shared = arena_.buffer_of[operands[operand]];
     const Buffer& buffer = arena_.buffers[shared];
-    bool free = !buffer.persistent && buffer.last <= position && buffer.bytes == program_.values[result].bytes();
+    bool free = !buffer.persistent && buffer.last <= position + end - place &&
+                buffer.bytes == program_.values[result].bytes() && !is_read_between(task, place, end, shared);
     // Another operand in the same buffer would be read after it is overwritten.
     for (size_t j = 0; j < operands.size(); ++j) {
       free &= static_cast<int>(j) == operand || arena_.buffer_of[operands[j]] != shared;
     }
     return free ? shared : -1;
+  }
+
+  // Whether anything but the collective that is open between these places reads the buffer meanwhile.
+  bool is_read_between(const Task& task, int start, int end, int buffer) const {
+    const auto reads = [&](const Instruction& instruction) {
+      return std::ranges::any_of(instruction.operands(), [&](int value) { return arena_.buffer_of[value] == buffer; });
+    };
+    for (int place = start + 1; place < end; ++place) {
+      const CollectiveDone* done = task.issued(place).as<CollectiveDone>();
+      if (reads(done ? task.instructions[static_cast<size_t>(done->start)] : task.issued(place))) return true;
+    }
+    return false;
   }
 
   void add_workspace(const Instruction& instruction, InstructionId id, int position) {

@@ -89,12 +89,17 @@ class Lives {
 
   void look_at(int task) {
     accumulates_.resize(lives_.size());
-    const std::vector<Instruction>& instructions = program_.tasks[task].instructions;
-    for (int i = 0; i < static_cast<int>(instructions.size()); ++i) {
-      const Instruction& instruction = instructions[i];
-      const int position = tasks_[task].first + i;
+    const Task& own = program_.tasks[task];
+    for (int place = 0; place < own.size(); ++place) {
+      const Instruction& instruction = own.issued(place);
+      const int position = tasks_[task].first + place;
       for (int value : instruction.operands()) use(value, task, position);
-      for (int value : instruction.results()) {
+      if (const CollectiveDone* done = instruction.as<CollectiveDone>()) {
+        for (int value : own.instructions[done->start].operands()) use(value, task, position);
+        for (int value : done->results) lives_[value].last = std::max(lives_[value].last, position);
+        continue;
+      }
+      for (int value : instruction.destinations()) {
         lives_[value].first = lives_[value].last = position;
         made_in_[value] = task;
         accumulates_[value] = instruction.as<Compute>() && graph_.ops[instruction.op].definition->accumulates();

@@ -8,7 +8,8 @@
 namespace shardscope {
 
 // When a program value is needed, as positions of its stage's main sequence, folded, inclusive; and by how many
-// microbatches at a time. `first` is where it is made, or earlier where another microbatch may still keep it then.
+// microbatches at a time. `first` is where it is made, or earlier where another microbatch may still keep it then. What
+// a collective reads and writes is needed from its start until it is done.
 struct ValueLife {
   int first = -1;
   int last = -1;  // -1: never used

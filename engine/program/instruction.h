@@ -44,12 +44,17 @@ struct Slice {
   double bytes_touched = 0;
 };
 
-// One exchange of a group of devices, of one array or of a bucket of several: operands[i] -> results[i]. Wire bytes by
-// the ring convention: all-reduce 2(p-1)/p n, all-gather and reduce-scatter (p-1)/p of the full size, all-to-all
-// (p-1)/p of the local size, permute n.
-struct Collective {
+// A collective, one exchange of a group of devices, is two instructions of a task: its start publishes the operands and
+// returns, its done waits until all is exchanged and defines the results. Between them the operands stay unchanged and
+// the destinations are neither read nor written. The blocking form is a done right behind its start.
+//
+//   start all-gather(w) -> v . compute x . done of it: v . compute with v and x
+//
+// Of one array or of a bucket of several: operands[i] -> destinations[i]. Wire bytes by the ring convention: all-reduce
+// 2(p-1)/p n, all-gather and reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p of the local size, permute n.
+struct CollectiveStart {
   InstructionKind kind = InstructionKind::all_gather;
-  std::vector<int> operands, results;
+  std::vector<int> operands, destinations;
   std::vector<MovedArray> moved;  // per operand
   AxisList axes;                  // the group, major to minor
   int64_t group_size = 1;
@@ -58,6 +63,11 @@ struct Collective {
   int64_t payload_bytes = 0;             // n: the full size (all-gather: result, reduce-scatter: operand)
   double wire_bytes = 0;
   double bytes_touched = 0;
+};
+struct CollectiveDone {
+  InstructionKind collective = InstructionKind::all_gather;  // that of its start
+  int start = -1;                                            // the start's index in the task
+  std::vector<int> results;                                  // its destinations
 };
 
 // One message to the device of another stage at the same place: operands of the send become results of the receive, in
@@ -74,11 +84,12 @@ struct Receive {
 };
 
 // One thing that every device of a stage does, at its own coordinates. What it takes in time is the plan's
-// (Plan::seconds), where its operands are is the arena's (ArenaLayout).
+// (Plan::seconds; of a start it is the transfer, of a done nothing), where its operands are is the arena's
+// (ArenaLayout).
 struct Instruction {
   Phase phase = Phase::forward;
   OpId op = no_id;  // graph op: the one computed, or the one that wants what is moved
-  std::variant<Compute, Slice, Collective, Send, Receive> body;
+  std::variant<Compute, Slice, CollectiveStart, CollectiveDone, Send, Receive> body;
 
   template <class Body>
   const Body* as() const {
@@ -88,14 +99,17 @@ struct Instruction {
   Body* as() {
     return std::get_if<Body>(&body);
   }
-  InstructionKind kind() const;
+  InstructionKind kind() const;       // of a start that of its collective
+  InstructionKind operation() const;  // likewise of a done; of others their kind
 
   // What kinds have in common; empty or 0 where a kind has no such thing.
   std::span<const int> operands() const;
-  std::span<const int> results() const;
+  std::span<const int> results() const;  // that are defined when it is done
+  std::span<const int> destinations()
+      const;  // whose memory it writes: of a start its own, of a done none, else results
   std::span<const MovedArray> moved() const;
-  const AxisList& axes() const;  // of a slice and a collective
-  int64_t group_size() const;    // 1 where it is no collective
+  const AxisList& axes() const;  // of a slice and a start
+  int64_t group_size() const;    // 1 where it is no start
   int64_t payload_bytes() const;
   double wire_bytes() const;  // of a send its payload
   double bytes_touched() const;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "engine/base/error.h"
 #include "engine/graph/op_definition.h"
+#include "engine/program/dependencies.h"
 #include "engine/program/program_text.h"
 
 namespace shardscope {
@@ -25,9 +27,12 @@ class Verification {
         stage(task, instruction);
         partial_sums(instruction);
       }
+      collectives(task);
+      tickets(task);
     }
     channels();
     for (const Sequence& sequence : program_.sequences) order(sequence);
+    issue_orders();
   }
 
  private:
@@ -58,6 +63,65 @@ class Verification {
           fail(fmt::format("{} is not on its stage {}", text_.value(value), task.stage),
                text_.instruction(instruction));
         }
+      }
+    }
+  }
+
+  // A start has one done, which defines what it writes.
+  void collectives(const Task& task) const {
+    std::vector<bool> done(task.instructions.size());
+    for (int i = 0; i < task.size(); ++i) {
+      const Instruction& instruction = task.instructions[static_cast<size_t>(i)];
+      const CollectiveDone* end = instruction.as<CollectiveDone>();
+      if (!end) continue;
+      const CollectiveStart* start = end->start >= 0 && end->start < i
+                                         ? task.instructions[static_cast<size_t>(end->start)].as<CollectiveStart>()
+                                         : nullptr;
+      if (!start || start->destinations != end->results || start->kind != end->collective)
+        fail("it is not the done of a collective before it", text_.instruction(instruction));
+      if (done[static_cast<size_t>(end->start)]) fail("its collective is done twice", text_.instruction(instruction));
+      done[static_cast<size_t>(end->start)] = true;
+    }
+    for (int i = 0; i < task.size(); ++i) {
+      const Instruction& instruction = task.instructions[static_cast<size_t>(i)];
+      if (instruction.as<CollectiveStart>() && !done[static_cast<size_t>(i)])
+        fail("the collective is never done", text_.instruction(instruction));
+    }
+  }
+
+  // As a Communicator takes them: those of a group are done in the order of their starts, few of them open at a time.
+  void tickets(const Task& task) const {
+    if (!task.order.is_as_listed() && task.order.size() != task.instructions.size())
+      fail("the order is of another number of instructions", task.name);
+    std::vector<std::deque<int>> open(program_.groups.size());
+    const auto group_of = [&](const Instruction& start) {
+      return std::ranges::find(program_.groups, start.axes()) - program_.groups.begin();
+    };
+    for (int place = 0; place < task.size(); ++place) {
+      const Instruction& instruction = task.issued(place);
+      if (instruction.as<CollectiveStart>()) {
+        std::deque<int>& own = open[group_of(instruction)];
+        own.push_back(task.order.index(place));
+        if (own.size() > most_open_collectives)
+          fail("more collectives of its group are open than may be", text_.instruction(instruction));
+      } else if (const CollectiveDone* done = instruction.as<CollectiveDone>()) {
+        std::deque<int>& own = open[group_of(task.instructions[static_cast<size_t>(done->start)])];
+        if (own.empty() || own.front() != done->start)
+          fail("it is not the oldest open collective of its group", text_.instruction(instruction));
+        own.pop_front();
+      }
+    }
+  }
+
+  void issue_orders() const {
+    Dependencies dependencies(program_, graph_);
+    for (int t = 0; t < static_cast<int>(program_.tasks.size()); ++t) {
+      const Task& task = program_.tasks[static_cast<size_t>(t)];
+      for (const auto& [before, behind, kind] : dependencies.of(t)) {
+        if (task.order.place(before) < task.order.place(behind)) continue;
+        fail(fmt::format("it is issued before '{}', which it depends on ({})",
+                         text_.instruction(task.instructions[static_cast<size_t>(before)]), name(kind)),
+             text_.instruction(task.instructions[static_cast<size_t>(behind)]));
       }
     }
   }
@@ -117,7 +181,8 @@ class Verification {
         named[input] = true;
         if (!defined[input]) fail(fmt::format("input {} is not made before it", text_.value(input)), task.name);
       }
-      for (const Instruction& instruction : task.instructions) {
+      for (int place = 0; place < task.size(); ++place) {
+        const Instruction& instruction = task.issued(place);
         for (int input : instruction.operands()) {
           if (!named[input]) {
             fail(fmt::format("operand {} is used before it is defined", text_.value(input)),

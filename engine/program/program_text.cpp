@@ -17,7 +17,7 @@ std::string ProgramText::instruction(const Instruction& instruction) const {
     return instruction.op == no_id ? std::string(name(instruction.kind())) : graph.ops[instruction.op].name;
   std::string axes;
   for (AxisIndex axis : instruction.axes()) axes += (axes.empty() ? "" : ",") + mesh.axes()[axis].name;
-  const std::span<const int> arrays = instruction.as<Receive>() ? instruction.results() : instruction.operands();
+  const std::span<const int> arrays = instruction.operands().empty() ? instruction.results() : instruction.operands();
   std::string what = counted(std::ssize(arrays), "array");
   if (arrays.size() == 1) {
     ValueId array = program.values[arrays[0]].graph_value;
@@ -29,6 +29,7 @@ std::string ProgramText::instruction(const Instruction& instruction) const {
     return fmt::format("{} stage {} of {}", sends ? "send to" : "receive from", sends ? channel.to : channel.from,
                        what);
   }
+  if (instruction.as<CollectiveDone>()) return fmt::format("{} of {}, done", name(instruction.operation()), what);
   return fmt::format("{} over {} of {}", name(instruction.kind()), axes, what);
 }
 

@@ -18,7 +18,7 @@ struct ProgramText {
   // "params/Dense_0/kernel"; a reshard with its layout, "params/Dense_0/kernel [data][]".
   std::string value(int id) const;
   // The op's name; of a reshard "all-gather over data,model of params/Dense_0/kernel", "... of 5 arrays";
-  // "send to stage 1 of Block_1/add".
+  // "send to stage 1 of Block_1/add"; "all-gather of params/Dense_0/kernel, done".
   std::string instruction(const Instruction& instruction) const;
   // Of a reshard one line an array: which op uses what as which layout, and which layout it had; where the array itself
   // is wanted so, which pin says it, and how its op makes it. Else empty.

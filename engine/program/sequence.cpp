@@ -44,9 +44,9 @@ const TaskRun& run_at(const Sequence& sequence, int position) {
   return *std::prev(after);
 }
 
-InstructionId instruction_at(const Sequence& sequence, int position) {
+InstructionId instruction_at(const std::vector<Task>& tasks, const Sequence& sequence, int position) {
   const TaskRun& run = run_at(sequence, position);
-  return {run.task, position - run.first};
+  return {run.task, tasks[run.task].order.index(position - run.first)};
 }
 
 int folded_length(const Sequence& sequence) {
@@ -76,11 +76,25 @@ std::vector<RepeatedInstruction> distinct_instructions(const Sequence& sequence)
   return instructions;
 }
 
-std::optional<int> position_of(const Sequence& sequence, InstructionId instruction, int microbatch) {
+std::optional<int> position_of(const std::vector<Task>& tasks, const Sequence& sequence, InstructionId instruction,
+                               int microbatch) {
   for (const TaskRun& run : sequence.runs) {
-    if (run.task == instruction.task && run.microbatch == microbatch) return run.first + instruction.index;
+    if (run.task == instruction.task && run.microbatch == microbatch)
+      return run.first + tasks[run.task].order.place(instruction.index);
   }
   return std::nullopt;
+}
+
+int SequenceInstructions::start_of(int position) const {
+  const InstructionId at = id(position), whole = whole_collective(*tasks_, at);
+  return position + (*tasks_)[at.task].order.place(whole.index) - (*tasks_)[at.task].order.place(at.index);
+}
+
+int SequenceInstructions::done_of(int position) const {
+  const InstructionId at = id(position);
+  const Task& task = (*tasks_)[at.task];
+  const std::optional<int> done = done_index(task, at.index);
+  return done ? position + task.order.place(*done) - task.order.place(at.index) : position;
 }
 
 }  // namespace shardscope

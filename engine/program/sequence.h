@@ -24,8 +24,10 @@ struct TaskRun {
 // What runs when, for one purpose. The instructions of all runs have positions 0 .. length - 1: a place in the trace,
 // on the time line, and in the lives of buffers.
 //
-// Example: forward of 5 instructions, backward of 8, update of 2: backward's instruction 3, InstructionId{1, 3}, is at
-// position 8 of 15.
+// Positions count instructions as they are issued (Task::order).
+//
+// Example: forward of 5 instructions, backward of 8, update of 2, issued as listed: backward's instruction 3,
+// InstructionId{1, 3}, is at position 8 of 15.
 struct Sequence {
   Purpose purpose = Purpose::train_step;
   std::vector<TaskRun> runs;
@@ -36,11 +38,12 @@ struct Sequence {
 // Positions follow from the tasks' numbers of instructions; runs of tasks without any are left out.
 Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::vector<Task>& tasks, int stage = 0);
 
-InstructionId instruction_at(const Sequence& sequence, int position);
+InstructionId instruction_at(const std::vector<Task>& tasks, const Sequence& sequence, int position);
 // The run that a position is in.
 const TaskRun& run_at(const Sequence& sequence, int position);
 // Where a task's instruction is, when the task runs for that microbatch.
-std::optional<int> position_of(const Sequence& sequence, InstructionId instruction, int microbatch = 0);
+std::optional<int> position_of(const std::vector<Task>& tasks, const Sequence& sequence, InstructionId instruction,
+                               int microbatch = 0);
 
 // What a task does is alike in all microbatches: a sequence with the first run of each task alone, the folded one,
 // tells it all.
@@ -67,12 +70,16 @@ class SequenceInstructions {
 
   int size() const { return sequence_->length; }
   bool empty() const { return size() == 0; }
-  InstructionId id(int position) const { return instruction_at(*sequence_, position); }
+  InstructionId id(int position) const { return instruction_at(*tasks_, *sequence_, position); }
   const Task& task(int position) const { return (*tasks_)[id(position).task]; }
   const Instruction& operator[](int position) const {
     const InstructionId at = id(position);
     return (*tasks_)[at.task].instructions[at.index];
   }
+
+  // Of a collective the position of its start, and of its done; of others their own.
+  int start_of(int position) const;
+  int done_of(int position) const;
 
   class Iterator {
    public:
@@ -87,7 +94,7 @@ class SequenceInstructions {
         : tasks_(tasks), sequence_(sequence), run_(run) {
       skip_empty();
     }
-    reference operator*() const { return instructions()[index_]; }
+    reference operator*() const { return task().issued(static_cast<int>(index_)); }
     pointer operator->() const { return &**this; }
     Iterator& operator++() {
       ++index_;
@@ -102,9 +109,9 @@ class SequenceInstructions {
     bool operator==(const Iterator& other) const { return run_ == other.run_ && index_ == other.index_; }
 
    private:
-    const std::vector<Instruction>& instructions() const { return (*tasks_)[sequence_->runs[run_].task].instructions; }
+    const Task& task() const { return (*tasks_)[sequence_->runs[run_].task]; }
     void skip_empty() {
-      while (run_ < sequence_->runs.size() && index_ >= instructions().size()) ++run_, index_ = 0;
+      while (run_ < sequence_->runs.size() && index_ >= task().instructions.size()) ++run_, index_ = 0;
     }
 
     const std::vector<Task>* tasks_ = nullptr;

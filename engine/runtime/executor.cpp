@@ -37,9 +37,9 @@ std::string words_of(const Plan& plan, const Sequence& sequence, int position) {
 Failure inconsistent(const std::string& message) { return Failure({"plan", message, "", ""}); }
 
 // What moves arrays gives one for each.
-template <class Body>
-void require_pairs(const Body& body) {
-  if (body.operands.size() != body.results.size() || body.operands.size() != body.moved.size())
+void require_pairs(const std::vector<int>& operands, const std::vector<int>& results,
+                   const std::vector<MovedArray>& moved) {
+  if (operands.size() != results.size() || operands.size() != moved.size())
     throw inconsistent("a reshard needs one result for each operand");
 }
 
@@ -93,28 +93,45 @@ class Executor::BoundSlice : public BoundInstruction {
   std::vector<Copy> copies_;
 };
 
-class Executor::BoundCollective : public BoundInstruction {
+class Executor::BoundStart : public BoundInstruction {
  public:
-  BoundCollective(Communicator& group, InstructionKind kind, std::vector<CollectivePart> parts,
-                  std::vector<int> destination_of)
+  BoundStart(Communicator& group, InstructionKind kind, std::vector<CollectivePart> parts,
+             std::vector<int> destination_of)
       : group_(group), kind_(kind), parts_(std::move(parts)), destination_of_(std::move(destination_of)) {}
 
   CommunicationRecord run(const StepContext&) override {
+    ticket_ = start();
+    return {};
+  }
+  CommunicationRecord finish() { return group_.finish(ticket_); }
+
+ private:
+  Communicator::Ticket start() {
     switch (kind_) {
-      case InstructionKind::all_gather: return group_.all_gather(parts_);
-      case InstructionKind::all_reduce: return group_.all_reduce(parts_);
-      case InstructionKind::reduce_scatter: return group_.reduce_scatter(parts_);
-      case InstructionKind::all_to_all: return group_.all_to_all(parts_);
-      case InstructionKind::collective_permute: return group_.permute(parts_, destination_of_);
+      case InstructionKind::all_gather: return group_.start_all_gather(parts_);
+      case InstructionKind::all_reduce: return group_.start_all_reduce(parts_);
+      case InstructionKind::reduce_scatter: return group_.start_reduce_scatter(parts_);
+      case InstructionKind::all_to_all: return group_.start_all_to_all(parts_);
+      case InstructionKind::collective_permute: return group_.start_permute(parts_, destination_of_);
       default: throw inconsistent("this instruction is not a collective");
     }
   }
 
- private:
   Communicator& group_;
   InstructionKind kind_;
   std::vector<CollectivePart> parts_;
   std::vector<int> destination_of_;
+  Communicator::Ticket ticket_ = 0;
+};
+
+// What a collective cost is known when it is done: all of it is the done's.
+class Executor::BoundDone : public BoundInstruction {
+ public:
+  explicit BoundDone(BoundStart& start) : start_(start) {}
+  CommunicationRecord run(const StepContext&) override { return start_.finish(); }
+
+ private:
+  BoundStart& start_;
 };
 
 // This device's end of a channel of the program: one of comm's for each message that may be on its way, in turns.
@@ -197,8 +214,7 @@ void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& 
     if (hooks.go_on && !hooks.go_on(plan_.program.tasks[run.task])) break;
     int position = run.first;
     const std::vector<BoundTask>& variants = tasks_[run.task];
-    for (const std::unique_ptr<BoundInstruction>& instruction :
-         variants[static_cast<size_t>(run.microbatch) % variants.size()]) {
+    for (BoundInstruction* instruction : variants[static_cast<size_t>(run.microbatch) % variants.size()].order) {
       world_.progress();
       if (observer) observer->begin(position);
       CommunicationRecord cost;
@@ -271,33 +287,48 @@ void Executor::bind_tasks(const Sequence& sequence) {
   for (const TaskRun& run : sequence.runs) {
     std::vector<BoundTask>& variants = tasks_[run.task];
     if (!variants.empty()) continue;
-    const std::vector<Instruction>& instructions = plan_.program.tasks[run.task].instructions;
     int count = 1;
-    for (const Instruction& instruction : instructions) {
+    for (const Instruction& instruction : plan_.program.tasks[run.task].instructions) {
       for (const std::span<const int> values : {instruction.operands(), instruction.results()}) {
         for (int value : values) count = std::lcm(count, plan_.buffer(value).slot_count);
       }
     }
-    variants.resize(static_cast<size_t>(count));
-    for (int variant = 0; variant < count; ++variant) {
-      for (int i = 0; i < static_cast<int>(instructions.size()); ++i) {
-        try {
-          variants[static_cast<size_t>(variant)].push_back(bind({run.task, i}, variant));
-        } catch (...) {
-          rethrow_at(words_of(plan_, sequence, run.first + i));
-        }
-      }
-    }
+    for (int variant = 0; variant < count; ++variant) variants.push_back(bind_task(sequence, run, variant));
   }
 }
 
-std::unique_ptr<Executor::BoundInstruction> Executor::bind(InstructionId id, int microbatch) {
-  const Instruction& instruction = plan_.program.tasks[id.task].instructions[id.index];
-  return std::visit([&](const auto& body) { return bind(body, instruction.op, id, microbatch); }, instruction.body);
+Executor::BoundTask Executor::bind_task(const Sequence& sequence, const TaskRun& run, int microbatch) {
+  const Task& task = plan_.program.tasks[run.task];
+  BoundTask bound;
+  bound.instructions.resize(task.instructions.size());
+  for (int place = 0; place < task.size(); ++place) {
+    const int index = task.order.index(place);
+    try {
+      bound.instructions[static_cast<size_t>(index)] = bind({run.task, index}, microbatch, bound);
+    } catch (...) {
+      rethrow_at(words_of(plan_, sequence, run.first + place));
+    }
+    bound.order.push_back(bound.instructions[static_cast<size_t>(index)].get());
+  }
+  return bound;
 }
 
-std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Compute& compute, OpId id, InstructionId at,
-                                                           int microbatch) {
+std::unique_ptr<Executor::BoundInstruction> Executor::bind(InstructionId id, int microbatch, const BoundTask& task) {
+  const Instruction& instruction = plan_.program.tasks[id.task].instructions[id.index];
+  if (const Compute* compute = instruction.as<Compute>()) return bind_compute(*compute, instruction.op, id, microbatch);
+  if (const Slice* slice = instruction.as<Slice>()) return bind_slice(*slice, microbatch);
+  if (const CollectiveStart* start = instruction.as<CollectiveStart>()) return bind_start(*start, microbatch);
+  if (const Send* send = instruction.as<Send>()) return bind_send(*send, id, microbatch);
+  if (const Receive* receive = instruction.as<Receive>()) return bind_receive(*receive, microbatch);
+  const size_t started = static_cast<size_t>(instruction.as<CollectiveDone>()->start);
+  auto* start =
+      started < task.instructions.size() ? dynamic_cast<BoundStart*>(task.instructions[started].get()) : nullptr;
+  if (!start) throw inconsistent("a collective is done before it is started");
+  return std::make_unique<BoundDone>(*start);
+}
+
+std::unique_ptr<Executor::BoundInstruction> Executor::bind_compute(const Compute& compute, OpId id, InstructionId at,
+                                                                   int microbatch) {
   const Op& op = plan_.graph->ops.at(id);
   KernelArguments arguments;
   arguments.attributes = &op.attributes;
@@ -313,15 +344,15 @@ std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Compute& comput
   return std::make_unique<BoundCompute>(make_kernel(op.definition->name(), std::move(arguments)));
 }
 
-std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Slice& slice, OpId, InstructionId, int microbatch) {
-  require_pairs(slice);
+std::unique_ptr<Executor::BoundInstruction> Executor::bind_slice(const Slice& slice, int microbatch) {
+  require_pairs(slice.operands, slice.results, slice.moved);
   auto bound = std::make_unique<BoundSlice>();
   for (size_t i = 0; i < slice.operands.size(); ++i)
     bound->add(view(slice.operands[i], microbatch), view(slice.results[i], microbatch));
   return bound;
 }
 
-std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Send& send, OpId, InstructionId at, int microbatch) {
+std::unique_ptr<Executor::BoundInstruction> Executor::bind_send(const Send& send, InstructionId at, int microbatch) {
   const ArenaLayout& arena = plan_.arenas[static_cast<size_t>(stage_)];
   const Buffer& outgoing = arena.buffers.at(arena.workspace[at]);
   const MessageLayout layout = message_layout(plan_.program, send);
@@ -337,24 +368,22 @@ std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Send& send, OpI
   return std::make_unique<BoundSend>(links_.at(send.channel), std::move(values), std::move(copies));
 }
 
-std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Receive& receive, OpId, InstructionId,
-                                                           int microbatch) {
+std::unique_ptr<Executor::BoundInstruction> Executor::bind_receive(const Receive& receive, int microbatch) {
   std::vector<std::span<std::byte>> values;
   for (int result : receive.results) values.push_back(value(result, microbatch));
   return std::make_unique<BoundReceive>(links_.at(receive.channel), std::move(values));
 }
 
-std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Collective& collective, OpId, InstructionId,
-                                                           int microbatch) {
-  require_pairs(collective);
+std::unique_ptr<Executor::BoundInstruction> Executor::bind_start(const CollectiveStart& collective, int microbatch) {
+  require_pairs(collective.operands, collective.destinations, collective.moved);
   std::vector<CollectivePart> parts;
   std::vector<int> destination_of;
   for (size_t i = 0; i < collective.operands.size(); ++i) {
     const ProgramValue& from = plan_.program.values.at(collective.operands[i]);
-    const ProgramValue& to = plan_.program.values.at(collective.results[i]);
+    const ProgramValue& to = plan_.program.values.at(collective.destinations[i]);
     CollectivePart part;
     part.source = value(collective.operands[i], microbatch).data();
-    part.destination = value(collective.results[i], microbatch).data();
+    part.destination = value(collective.destinations[i], microbatch).data();
     part.shape = from.local_shape;
     part.dtype = from.dtype;
     part.split_dim = collective.moved[i].split_dim;
@@ -367,8 +396,8 @@ std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Collective& col
     if (i > 0 && destinations != destination_of) throw inconsistent("the parts of a permute go to different devices");
     destination_of = std::move(destinations);
   }
-  return std::make_unique<BoundCollective>(group(collective.axes), collective.kind, std::move(parts),
-                                           std::move(destination_of));
+  return std::make_unique<BoundStart>(group(collective.axes), collective.kind, std::move(parts),
+                                      std::move(destination_of));
 }
 
 }  // namespace shardscope

@@ -45,19 +45,25 @@ class Executor {
   class BoundInstruction;
   class BoundCompute;
   class BoundSlice;
-  class BoundCollective;
+  class BoundStart;
+  class BoundDone;
   class BoundSend;
   class BoundReceive;
   class Link;
-  using BoundTask = std::vector<std::unique_ptr<BoundInstruction>>;
+  // By index, and in the order in which they are issued.
+  struct BoundTask {
+    std::vector<std::unique_ptr<BoundInstruction>> instructions;
+    std::vector<BoundInstruction*> order;
+  };
 
   TensorView view(int program_value, int microbatch) const;
-  std::unique_ptr<BoundInstruction> bind(InstructionId id, int microbatch);
-  std::unique_ptr<BoundInstruction> bind(const Compute& compute, OpId op, InstructionId id, int microbatch);
-  std::unique_ptr<BoundInstruction> bind(const Slice& slice, OpId op, InstructionId id, int microbatch);
-  std::unique_ptr<BoundInstruction> bind(const Collective& collective, OpId op, InstructionId id, int microbatch);
-  std::unique_ptr<BoundInstruction> bind(const Send& send, OpId op, InstructionId id, int microbatch);
-  std::unique_ptr<BoundInstruction> bind(const Receive& receive, OpId op, InstructionId id, int microbatch);
+  BoundTask bind_task(const Sequence& sequence, const TaskRun& run, int microbatch);
+  std::unique_ptr<BoundInstruction> bind(InstructionId id, int microbatch, const BoundTask& task);
+  std::unique_ptr<BoundInstruction> bind_compute(const Compute& compute, OpId op, InstructionId id, int microbatch);
+  std::unique_ptr<BoundInstruction> bind_slice(const Slice& slice, int microbatch);
+  std::unique_ptr<BoundInstruction> bind_start(const CollectiveStart& start, int microbatch);
+  std::unique_ptr<BoundInstruction> bind_send(const Send& send, InstructionId id, int microbatch);
+  std::unique_ptr<BoundInstruction> bind_receive(const Receive& receive, int microbatch);
   void bind_tasks(const Sequence& sequence);
   void split_groups();
   void open_channels();

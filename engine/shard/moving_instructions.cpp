@@ -12,8 +12,8 @@ Instruction reshard_instruction(const ReshardStep& part, const std::vector<Progr
     instruction.body = Slice{{source}, {made}, {moved}, part.axes, 2 * static_cast<double>(to.bytes())};
     return instruction;
   }
-  Collective collective{part.kind,      {source},  {made}, {moved}, part.axes, group_size(part.axes, mesh),
-                        part.reduction, from.dtype};
+  CollectiveStart collective{part.kind,      {source},  {made}, {moved}, part.axes, group_size(part.axes, mesh),
+                             part.reduction, from.dtype};
   double payload = 0;
   collective.wire_bytes = wire_bytes(part, from.sharding, mesh, {from.shape, from.dtype}, &payload);
   collective.payload_bytes = static_cast<int64_t>(payload);

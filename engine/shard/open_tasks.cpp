@@ -32,6 +32,22 @@ TaskPart part_of(Work work) {
   return TaskPart::backward_weight;
 }
 
+// The blocking form: each start is followed by its done.
+std::vector<Instruction> with_dones(std::vector<Instruction> instructions) {
+  std::vector<Instruction> all;
+  all.reserve(instructions.size() + std::ranges::count_if(instructions, [](const Instruction& instruction) {
+                return is_collective(instruction.kind());
+              }));
+  for (Instruction& instruction : instructions) {
+    all.push_back(std::move(instruction));
+    if (const CollectiveStart* start = all.back().as<CollectiveStart>()) {
+      CollectiveDone done{start->kind, static_cast<int>(all.size()) - 1, start->destinations};
+      all.push_back({all.back().phase, all.back().op, std::move(done)});
+    }
+  }
+  return all;
+}
+
 PipelineOrder one_after_the_other(const PipelineShape& shape) {
   PipelineOrder order(1);
   for (int microbatch = 0; microbatch < shape.microbatches; ++microbatch) {
@@ -56,7 +72,7 @@ int OpenTasks::open(const TaskKey& key) {
 void OpenTasks::insert_behind(int task, const std::vector<int>& values, Instruction instruction) {
   std::vector<Instruction>& main = tasks_[static_cast<size_t>(task)].main;
   const auto makes_one = [&](const Instruction& earlier) {
-    return std::ranges::find_first_of(earlier.results(), values) != earlier.results().end();
+    return std::ranges::find_first_of(earlier.destinations(), values) != earlier.destinations().end();
   };
   const auto last = std::find_if(main.rbegin(), main.rend(), makes_one);
   main.insert(last == main.rend() ? main.end() : last.base(), std::move(instruction));
@@ -69,7 +85,7 @@ std::vector<Task> OpenTasks::close() {
     open.opening.append_to(instructions);
     std::ranges::move(open.main, std::back_inserter(instructions));
     open.closing.append_to(instructions);
-    tasks.push_back({name(open.key), open.phase, std::move(instructions), {}, {}, open.key.stage});
+    tasks.push_back({name(open.key), open.phase, with_dones(std::move(instructions)), {}, {}, open.key.stage});
   }
   return tasks;
 }

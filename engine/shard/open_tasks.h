@@ -42,6 +42,7 @@ class OpenTasks {
   // Behind the last instruction that makes one of these values; at the end, where they are not made there.
   void insert_behind(int task, const std::vector<int>& values, Instruction instruction);
 
+  // Each collective's start is followed by its done.
   std::vector<Task> close();
   // For each purpose that the tasks serve, what each stage runs when. Without an order microbatches run one after the
   // other.

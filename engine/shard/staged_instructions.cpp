@@ -7,15 +7,15 @@ namespace shardscope {
 
 namespace {
 
-bool go_together(const Collective& a, const Collective& b) {
+bool go_together(const CollectiveStart& a, const CollectiveStart& b) {
   const bool reduces = a.kind == InstructionKind::all_reduce || a.kind == InstructionKind::reduce_scatter;
   return a.kind == b.kind && a.axes == b.axes && a.kind != InstructionKind::collective_permute &&
          a.reduction == b.reduction && (!reduces || a.dtype == b.dtype);
 }
 
-void merge(Collective& bucket, const Collective& one) {
+void merge(CollectiveStart& bucket, const CollectiveStart& one) {
   bucket.operands.push_back(one.operands[0]);
-  bucket.results.push_back(one.results[0]);
+  bucket.destinations.push_back(one.destinations[0]);
   bucket.moved.push_back(one.moved[0]);
   bucket.wire_bytes += one.wire_bytes;
   bucket.payload_bytes += one.payload_bytes;
@@ -33,17 +33,17 @@ void StagedInstructions::append_to(std::vector<Instruction>& instructions) {
   for (std::vector<Instruction>& stage : stages_) {
     std::vector<Instruction> buckets;
     for (Instruction& instruction : stage) {
-      const Collective* collective = instruction.as<Collective>();
+      const CollectiveStart* collective = instruction.as<CollectiveStart>();
       if (!collective) {
         instructions.push_back(std::move(instruction));
         continue;
       }
       auto same = std::ranges::find_if(
-          buckets, [&](const Instruction& bucket) { return go_together(*bucket.as<Collective>(), *collective); });
+          buckets, [&](const Instruction& bucket) { return go_together(*bucket.as<CollectiveStart>(), *collective); });
       if (same == buckets.end()) {
         buckets.push_back(std::move(instruction));
       } else {
-        merge(*same->as<Collective>(), *collective);
+        merge(*same->as<CollectiveStart>(), *collective);
       }
     }
     std::ranges::move(buckets, std::back_inserter(instructions));

@@ -14,10 +14,11 @@ namespace {
 class Simulator {
  public:
   Simulator(const Program& program, const Graph& graph, const Mesh& mesh, Purpose purpose,
-            const InstructionTable<double>& seconds, bool without_limits = false)
+            const InstructionTable<double>& seconds, const Streams& streams, bool without_limits = false)
       : program_(program),
         text_{program, graph, mesh},
         seconds_(seconds),
+        streams_(streams),
         without_limits_(without_limits),
         channels_(program.channels.size()) {
     for (int stage = 0; stage < program.stages; ++stage) {
@@ -26,7 +27,7 @@ class Simulator {
       result_.stages.emplace_back(sequence ? sequence->length : 0);
     }
     at_.resize(sequences_.size());
-    free_.resize(sequences_.size());
+    clocks_.assign(sequences_.size(), StageClock(streams));
   }
 
   Simulation run() {
@@ -39,10 +40,11 @@ class Simulator {
     double busy = 0;
     for (int stage = 0; stage < program_.stages; ++stage) {
       if (!is_done(stage)) throw cycle(stage);
-      for (const Simulation::Span& span : result_.stages[stage]) {
-        busy += span.end - span.start;
-        result_.seconds = std::max(result_.seconds, span.end);
-      }
+      for (const Simulation::Span& span : result_.stages[stage]) busy += span.end - span.start;
+      const StageClock& clock = clocks_[stage];
+      result_.seconds = std::max(result_.seconds, clock.time());
+      result_.communication.push_back({clock.exposed(), clock.hidden()});
+      result_.transfers.push_back(clock.transfers());
     }
     if (result_.seconds > 0) result_.bubble = 1 - busy / (result_.seconds * program_.stages);
     return std::move(result_);
@@ -66,39 +68,50 @@ class Simulator {
   };
   struct Turn {
     size_t run = 0;
-    int index = 0;
+    int place = 0;
   };
 
   bool is_done(int stage) const { return !sequences_[stage] || at_[stage].run == sequences_[stage]->runs.size(); }
-  InstructionId id(int stage) const { return {sequences_[stage]->runs[at_[stage].run].task, at_[stage].index}; }
-  const Instruction& instruction(int stage) const {
-    return program_.tasks[id(stage).task].instructions[id(stage).index];
-  }
+  const TaskRun& run_of(int stage) const { return sequences_[stage]->runs[at_[stage].run]; }
+  const Task& task(int stage) const { return program_.tasks[run_of(stage).task]; }
+  const Instruction& instruction(int stage) const { return task(stage).issued(at_[stage].place); }
 
   bool advance(int stage) {
     if (is_done(stage)) return false;
     const Instruction& next = instruction(stage);
     Messages* messages = is_transfer(next.kind()) ? &channels_[next.channel()] : nullptr;
-    double start = free_[stage];
+    StageClock& clock = clocks_[stage];
     if (next.kind() == InstructionKind::send && !without_limits_) {
       const size_t capacity = static_cast<size_t>(program_.channels[next.channel()].capacity),
                    sent = messages->sent.size();
       if (sent >= messages->taken.size() + capacity) return false;
-      if (sent >= capacity) start = std::max(start, messages->taken[sent - capacity]);
+      if (sent >= capacity) clock.idle_until(messages->taken[sent - capacity]);
     } else if (next.kind() == InstructionKind::receive) {
       const size_t taken = messages->taken.size();
       if (messages->sent.size() == taken) return false;
-      start = std::max(start, messages->sent[taken]);
+      clock.idle_until(messages->sent[taken]);
     }
-    const double end = start + seconds_[id(stage)];
-    if (next.kind() == InstructionKind::send) messages->sent.push_back(end);
-    if (next.kind() == InstructionKind::receive) messages->taken.push_back(end);
-    const TaskRun& run = sequences_[stage]->runs[at_[stage].run];
-    result_.stages[stage][run.first + at_[stage].index] = {start, end};
-    free_[stage] = end;
-    if (++at_[stage].index == static_cast<int>(program_.tasks[run.task].instructions.size()))
-      ++at_[stage].run, at_[stage].index = 0;
+    const Simulation::Span span = issue(stage, next);
+    if (next.kind() == InstructionKind::send) messages->sent.push_back(span.end);
+    if (next.kind() == InstructionKind::receive) messages->taken.push_back(span.end);
+    result_.stages[stage][run_of(stage).first + at_[stage].place] = span;
+    if (++at_[stage].place == task(stage).size()) ++at_[stage].run, at_[stage].place = 0;
     return true;
+  }
+
+  Simulation::Span issue(int stage, const Instruction& next) {
+    StageClock& clock = clocks_[stage];
+    const int first = run_of(stage).first;
+    const IssueOrder& order = task(stage).order;
+    const InstructionId id{run_of(stage).task, order.index(at_[stage].place)};
+    if (const CollectiveStart* start = next.as<CollectiveStart>()) {
+      clock.start(first + at_[stage].place, streams_.of(program_, *start), seconds_[id]);
+      return {clock.time(), clock.time()};
+    }
+    const CollectiveDone* done = next.as<CollectiveDone>();
+    if (!done) return clock.compute(seconds_[id]);
+    const CollectiveStart& start = *task(stage).instructions[static_cast<size_t>(done->start)].as<CollectiveStart>();
+    return clock.finish(first + order.place(done->start), streams_.of(program_, start));
   }
 
   // From a stage that cannot go on along what it waits for, until a stage comes again.
@@ -125,35 +138,36 @@ class Simulator {
   }
 
   std::string words(int stage) const {
-    const TaskRun& run = sequences_[stage]->runs[at_[stage].run];
-    return fmt::format("'{}' ({}, microbatch {})", text_.instruction(instruction(stage)), program_.tasks[run.task].name,
-                       run.microbatch);
+    return fmt::format("'{}' ({}, microbatch {})", text_.instruction(instruction(stage)), task(stage).name,
+                       run_of(stage).microbatch);
   }
 
   const Program& program_;
   ProgramText text_;
   const InstructionTable<double>& seconds_;
+  const Streams& streams_;
   bool without_limits_;
   std::vector<Messages> channels_;
   std::vector<const Sequence*> sequences_;  // per stage
   std::vector<Turn> at_;
-  std::vector<double> free_;
+  std::vector<StageClock> clocks_;
   Simulation result_;
 };
 
 }  // namespace
 
 Simulation simulate(const Program& program, const Graph& graph, const Mesh& mesh, Purpose purpose,
-                    const InstructionTable<double>& seconds) {
-  return Simulator(program, graph, mesh, purpose, seconds).run();
+                    const InstructionTable<double>& seconds, const Streams& streams) {
+  return Simulator(program, graph, mesh, purpose, seconds, streams).run();
 }
 
-void size_channels(Program& program, const Graph& graph, const Mesh& mesh, const InstructionTable<double>& seconds) {
+void size_channels(Program& program, const Graph& graph, const Mesh& mesh, const InstructionTable<double>& seconds,
+                   const Streams& streams) {
   if (program.channels.empty()) return;
   for (StageChannel& channel : program.channels) channel.capacity = 1;
   for (Purpose purpose : {Purpose::train_step, Purpose::evaluate}) {
     if (!program.find(purpose)) continue;
-    Simulator simulator(program, graph, mesh, purpose, seconds, true);
+    Simulator simulator(program, graph, mesh, purpose, seconds, streams, true);
     simulator.run();
     for (size_t i = 0; i < program.channels.size(); ++i) {
       int& capacity = program.channels[i].capacity;

@@ -165,7 +165,8 @@ void FlowCanvas::select(int node) {
 void FlowCanvas::select_array() {
   if (selected_ < 0) return;
   const Instruction* instruction = find_step(*plan_, graph_->nodes[static_cast<size_t>(selected_)].steps.front());
-  const std::span<const int> values = instruction->results().empty() ? instruction->operands() : instruction->results();
+  const std::span<const int> values =
+      instruction->destinations().empty() ? instruction->operands() : instruction->destinations();
   if (values.empty()) return;
   const ArrayRef array = array_of_value(workspace_.planner, *plan_, plan_->program.values[values.front()].graph_value);
   if (is_array(array)) workspace_.selection.select_array(array);

@@ -48,6 +48,7 @@ void FlowModel::take_plan() {
     const SequenceInstructions steps = plan_->instructions(stage_);
     for (const auto& [position, count] : distinct_instructions(plan_->program.main(stage_))) {
       const Instruction& instruction = steps[position];
+      if (instruction.as<CollectiveDone>()) continue;
       if (instruction.phase == phase_ && !(only_reshards_ && instruction.kind() == InstructionKind::compute))
         steps_.push_back(steps.id(position));
     }
@@ -57,9 +58,9 @@ void FlowModel::take_plan() {
 
 // The forward value that a step computes or lays out anew.
 ArrayRef FlowModel::result_of(const Instruction& instruction) const {
-  if (instruction.results().empty()) return {};
+  if (instruction.destinations().empty()) return {};
   const ValueLayout* layout =
-      layout_of(workspace_.planner, plan_->program.values[instruction.results().front()].graph_value);
+      layout_of(workspace_.planner, plan_->program.values[instruction.destinations().front()].graph_value);
   return layout ? ArrayRef(ValueRef{layout->name}) : ArrayRef();
 }
 
@@ -91,10 +92,11 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
     }
     case layout_role: {
       if (instruction.kind() == InstructionKind::send) return edge_layout_text(*plan_, instruction.operands().front());
-      if (instruction.results().empty()) return {};
-      if (!reshard || instruction.operands().empty()) return edge_layout_text(*plan_, instruction.results().front());
+      if (instruction.destinations().empty()) return {};
+      if (!reshard || instruction.operands().empty())
+        return edge_layout_text(*plan_, instruction.destinations().front());
       const QString from = qt(to_string(plan_->program.values[instruction.operands().front()].sharding, plan_->mesh));
-      const QString to = qt(to_string(plan_->program.values[instruction.results().front()].sharding, plan_->mesh));
+      const QString to = qt(to_string(plan_->program.values[instruction.destinations().front()].sharding, plan_->mesh));
       return from + QString(" \u2192 ") + to;
     }
     case cost_role:
@@ -105,7 +107,7 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole: {
       QStringList lines{qt(plan_->instruction_name(instruction))};
       if (const QString cause = qt(plan_->cause(instruction)); !cause.isEmpty()) lines << short_cause(cause);
-      for (int value : instruction.results()) {
+      for (int value : instruction.destinations()) {
         const ProgramValue& lies = plan_->program.values[value];
         lines << tr("gives %1, local %2").arg(edge_layout_text(*plan_, value), qt(to_string(lies.local_shape)));
       }

@@ -27,7 +27,7 @@ void MemoryBuffers::learn_makers() {
   for (int task = 0; task < std::ssize(plan->program.tasks); ++task) {
     const std::vector<Instruction>& steps = plan->program.tasks[static_cast<size_t>(task)].instructions;
     for (int step = 0; step < std::ssize(steps); ++step)
-      for (const int value : steps[static_cast<size_t>(step)].results())
+      for (const int value : steps[static_cast<size_t>(step)].destinations())
         if (std::optional<StepRef>& maker = makers_[static_cast<size_t>(value)]; !maker) maker = StepRef{task, step};
   }
 }

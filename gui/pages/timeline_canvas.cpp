@@ -84,7 +84,7 @@ void TimelineCanvas::take_step() {
   if (!chosen_ || !step || step_at(*plan_, chosen_->position, chosen_->stage) != *step) {
     chosen_.reset();
     if (const std::optional<int> position = plan_ ? position_of(*plan_, step) : std::nullopt)
-      chosen_ = Place{stage_of(*plan_, *step), *position};
+      chosen_ = Place{stage_of(*plan_, *step), plan_->instructions(stage_of(*plan_, *step)).done_of(*position)};
   }
   update();
   emit factsChanged();
@@ -306,7 +306,7 @@ void TimelineCanvas::paint_labels(QPainter& painter, size_t index) const {
 }
 
 QString TimelineCanvas::instruction_label(const Instruction& instruction) const {
-  return is_communication(instruction.kind()) ? qt(name(instruction.kind()))
+  return is_communication(instruction.kind()) ? qt(name(instruction.operation()))
                                               : short_name(plan_->instruction_name(instruction));
 }
 

@@ -73,8 +73,10 @@ void TimelineSearch::search() {
       std::vector<int>& found = found_.emplace_back();
       for (const TaskRun& run : plan_->program.main(stage).runs) {
         const std::vector<char>& own = is_found.tasks[size_t(run.task)];
-        for (size_t step = 0; step < own.size(); ++step)
-          if (own[step]) found.push_back(run.first + static_cast<int>(step));
+        const Task& task = plan_->program.tasks[size_t(run.task)];
+        for (int place = 0; place < task.size(); ++place)
+          if (own[size_t(task.order.index(place))] && !task.issued(place).as<CollectiveStart>())
+            found.push_back(run.first + place);
       }
     }
   }

@@ -9,18 +9,33 @@
 
 namespace shardscope {
 
+namespace {
+
+// Those of an instruction; of a collective those of its start and of its done.
+std::vector<TrackSlice> slices_of(const TimelineRow& row, const SequenceInstructions& steps, int position) {
+  std::vector<TrackSlice> slices;
+  const int start = steps.start_of(position), done = steps.done_of(start);
+  for (const int end : start == done ? std::vector<int>{start} : std::vector<int>{start, done}) {
+    const auto [first, last] = row.track->slices_of(end);
+    slices.insert(slices.end(), row.track->slices().begin() + first, row.track->slices().begin() + last);
+  }
+  return slices;
+}
+
+}  // namespace
+
 QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessage* trace, const TimelineRow& row,
                   int number) {
   const TrackSlice& slice = row.track->slices()[size_t(number)];
-  const Instruction& instruction = plan.instructions(row.stage)[slice.step];
-  const double predicted = plan.seconds(slice.step, row.stage);
+  const SequenceInstructions steps = plan.instructions(row.stage);
+  const int start = steps.start_of(slice.step);
+  const Instruction& instruction = steps[start];
+  const double predicted = plan.seconds(start, row.stage);
   QStringList lines{QString("%1 %2").arg(qt(name(instruction.kind())), qt(plan.instruction_name(instruction)))};
   lines << QObject::tr("predicted %1").arg(qt(seconds_text(predicted)));
   if (row.rank >= 0) {
-    const auto [first, last] = row.track->slices_of(slice.step);
     bool waited = false;
-    for (int i = first; i < last; ++i) {
-      const TrackSlice& own = row.track->slices()[size_t(i)];
+    for (const TrackSlice& own : slices_of(row, steps, slice.step)) {
       waited = waited || (own.part == TimePart::waiting && own.end > own.start);
       const QString long_ = qt(seconds_text(own.end - own.start));
       lines << (own.part == TimePart::waiting    ? QObject::tr("waited %1").arg(long_)
@@ -43,17 +58,15 @@ QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessa
 }
 
 QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRow& row, int position) {
-  const Instruction& instruction = plan.instructions(row.stage)[position];
+  const SequenceInstructions steps = plan.instructions(row.stage);
+  const int start = steps.start_of(position);
+  const Instruction& instruction = steps[start];
   const QString title =
       QString("%1 %2").arg(qt(name(instruction.kind())), short_name(plan.instruction_name(instruction)));
-  const QString predicted = qt(seconds_text(plan.seconds(position, row.stage)));
+  const QString predicted = qt(seconds_text(plan.seconds(start, row.stage)));
   if (row.rank < 0) return QObject::tr("%1: predicted %2").arg(title, predicted);
   PartSeconds sum{};
-  const auto [first, last] = row.track->slices_of(position);
-  for (int i = first; i < last; ++i) {
-    const TrackSlice& slice = row.track->slices()[size_t(i)];
-    sum[size_t(slice.part)] += slice.end - slice.start;
-  }
+  for (const TrackSlice& slice : slices_of(row, steps, position)) sum[size_t(slice.part)] += slice.end - slice.start;
   if (!is_communication(instruction.kind()))
     return QObject::tr("%1 on rank %2: %3 (predicted %4)")
         .arg(title)

@@ -415,17 +415,17 @@ void InspectorPanel::show_step() {
   if (!cause.isEmpty()) row(tr("Cause"), short_cause(cause), cause);
   if (const QString pins = deciding_text(*plan, instruction); !pins.isEmpty())
     row(tr("Decided by"), pins, tr("The places in the run file whose specs make this reshard necessary."));
-  for (size_t i = 0; i < std::min(instruction.results().size(), most_outputs); ++i) {
-    const ProgramValue& lies = plan->program.values[instruction.results()[i]];
+  for (size_t i = 0; i < std::min(instruction.destinations().size(), most_outputs); ++i) {
+    const ProgramValue& lies = plan->program.values[instruction.destinations()[i]];
     row(tr("Gives"), qt(to_string(lies.shape)) + " " + qt(to_string(lies.sharding, plan->mesh)),
-        qt(plan->value_name(instruction.results()[i])));
+        qt(plan->value_name(instruction.destinations()[i])));
     if (instruction.kind() != InstructionKind::compute) continue;
     const ValueLayout* layout = layout_of(workspace_.planner, lies.graph_value);
     if (layout && !layout->origin.text.empty())
       row(tr("Why"), qt(layout->origin.text), tr("Where the layout of %1 came from.").arg(qt(layout->name)));
   }
-  if (instruction.results().size() > most_outputs)
-    row(tr("Gives"), tr("and %1 more").arg(instruction.results().size() - most_outputs));
+  if (instruction.destinations().size() > most_outputs)
+    row(tr("Gives"), tr("and %1 more").arg(instruction.destinations().size() - most_outputs));
   if (instruction.flops() > 0) row(tr("Work"), in_all(instruction.flops(), flops_text));
   row(tr("Predicted"), in_all(plan->instruction_seconds[*id], seconds_text));
   if (const std::optional<MeasuredTime> time = workspace_.measured(*id)) {

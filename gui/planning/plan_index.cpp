@@ -11,7 +11,7 @@ int64_t exchanges(const Plan& plan) {
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     const SequenceInstructions steps = plan.instructions(stage);
     for (const auto& [at, runs] : distinct_instructions(plan.program.main(stage)))
-      if (is_communication(steps[at].kind())) count += runs;
+      if (is_communication(steps[at].kind()) && !steps[at].as<CollectiveDone>()) count += runs;
   }
   return count;
 }
@@ -24,10 +24,10 @@ PlanIndex::PlanIndex(const Plan& plan)
     const SequenceInstructions steps = plan.instructions(stage);
     for (const auto& [at, runs] : distinct_instructions(plan.program.main(stage))) {
       const Instruction& instruction = steps[at];
-      if (!is_communication(instruction.kind())) continue;
+      if (!is_communication(instruction.kind()) || instruction.as<CollectiveDone>()) continue;
       const int number = static_cast<int>(collectives.size());
       collectives.push_back(steps.id(at));
-      for (const std::span<const int> values : {instruction.operands(), instruction.results()})
+      for (const std::span<const int> values : {instruction.operands(), instruction.destinations()})
         for (const int value : values) {
           const ValueId graph_value = plan.program.values[value].graph_value;
           if (graph_value == no_id) continue;

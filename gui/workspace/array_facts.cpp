@@ -202,7 +202,8 @@ double wire_share(const Plan& plan, const Instruction& instruction, const ArrayF
   for (size_t i = 0; i < instruction.operands().size(); ++i) {
     const auto bytes = static_cast<double>(plan.program.values[instruction.operands()[i]].bytes());
     all += bytes;
-    if (concerns(instruction.operands()[i]) || (i < instruction.results().size() && concerns(instruction.results()[i])))
+    if (concerns(instruction.operands()[i]) ||
+        (i < instruction.destinations().size() && concerns(instruction.destinations()[i])))
       own += bytes;
   }
   return all > 0 ? instruction.wire_bytes() * own / all : instruction.wire_bytes();

@@ -45,7 +45,7 @@ ValueId moved_value(const Plan& plan, const Instruction& instruction) {
 }
 
 QString moved_text(const Plan& plan, const Instruction& instruction) {
-  const size_t count = std::max(instruction.operands().size(), instruction.results().size());
+  const size_t count = std::max(instruction.operands().size(), instruction.destinations().size());
   const QString first = value_text(plan, moved_value(plan, instruction));
   return count > 1 ? QObject::tr("%1 and %2 more").arg(first).arg(count - 1) : first;
 }

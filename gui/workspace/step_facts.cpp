@@ -6,7 +6,9 @@
 #include "gui/document/text.h"
 
 namespace shardscope {
-StepRef step_at(const Plan& plan, int position, int stage) { return plan.instructions(stage).id(position); }
+StepRef step_at(const Plan& plan, int position, int stage) {
+  return whole_collective(plan.program.tasks, plan.instructions(stage).id(position));
+}
 
 std::optional<int> position_of(const Plan& plan, std::optional<StepRef> step, std::optional<int> stage) {
   const std::vector<Task>& tasks = plan.program.tasks;
@@ -14,7 +16,7 @@ std::optional<int> position_of(const Plan& plan, std::optional<StepRef> step, st
   const Task& task = tasks[step->task];
   if (step->index < 0 || step->index >= std::ssize(task.instructions) || stage.value_or(task.stage) != task.stage)
     return std::nullopt;
-  return position_of(plan.program.main(task.stage), *step);
+  return position_of(tasks, plan.program.main(task.stage), *step);
 }
 
 const Instruction* find_step(const Plan& plan, std::optional<StepRef> step) {

@@ -18,12 +18,16 @@ void StepWords::learn() {
   for (const Task& task : plan_->program.tasks) {
     std::vector<QString>& lines = lines_.tasks.emplace_back();
     for (const Instruction& instruction : task.instructions) {
+      if (const CollectiveDone* done = instruction.as<CollectiveDone>()) {
+        lines.push_back(lines[static_cast<size_t>(done->start)]);
+        continue;
+      }
       QStringList texts{qt(name(instruction.kind())), qt(name(instruction.phase)),
                         axes_text(plan_->mesh, instruction.axes()), qt(plan_->instruction_name(instruction))};
       if (is_transfer(instruction.kind())) texts << qt(plan_->mesh.axes()[*plan_->pipeline.axis].name);
       for (const MovedArray& array : instruction.moved())
         if (array.cause.user != no_id) texts << qt(plan_->graph->ops[array.cause.user].name);
-      for (const std::span<const int> values : {instruction.operands(), instruction.results()})
+      for (const std::span<const int> values : {instruction.operands(), instruction.destinations()})
         for (const int value : values) texts << value_text(*plan_, plan_->program.values[value].graph_value);
       texts.removeDuplicates();
       lines.push_back(texts.join('\n'));

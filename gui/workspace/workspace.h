@@ -33,7 +33,8 @@ struct Workspace {
       selection.select_device(plan->devices_of_stage(stage_of(*plan, step)).front());
     selection.select_step(step);
   }
-  // What a step of the plan took on the ranks of that run: seconds of a training step, in all microbatches together.
+  // What a step of the plan took on the ranks of that run: seconds of a training step, in all microbatches together. A
+  // collective goes by its start, with what its done took.
   std::optional<MeasuredTime> measured(StepRef step) const {
     const RunRecord* record = matching_run();
     if (!record || !find_step(*planner.plan(), step)) return std::nullopt;
@@ -41,10 +42,14 @@ struct Workspace {
     MeasuredTime sum;
     for (const TaskRun& run : planner.plan()->program.main(stage).runs) {
       if (run.task != step.task) continue;
-      const std::optional<MeasuredTime> once = record->plan_step_time(run.first + step.index, stage);
-      if (!once) return std::nullopt;
-      sum.working += once->working;
-      sum.waiting += once->waiting;
+      const Task& task = planner.plan()->program.tasks[step.task];
+      const std::optional<int> done = done_index(task, step.index);
+      for (const int index : done ? std::vector<int>{step.index, *done} : std::vector<int>{step.index}) {
+        const std::optional<MeasuredTime> once = record->plan_step_time(run.first + task.order.place(index), stage);
+        if (!once) return std::nullopt;
+        sum.working += once->working;
+        sum.waiting += once->waiting;
+      }
     }
     return sum;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ class PlanCheck {
     for (const Task& task : program_.tasks) {
       for (const Instruction& instruction : task.instructions) {
         if (instruction.kind() == InstructionKind::compute) compute_instruction(instruction);
-        else if (!is_transfer(instruction.kind())) moving_step(instruction);
+        else if (is_collective(instruction.kind()) || instruction.as<Slice>()) moving_step(instruction);
       }
     }
     // Of stages tests/laws/stage_memory.h reads the arenas.
@@ -91,16 +92,16 @@ class PlanCheck {
   }
 
   void moving_step(const Instruction& instruction) const {
-    require(instruction.operands().size() == instruction.results().size() && !instruction.operands().empty(),
+    require(instruction.operands().size() == instruction.destinations().size() && !instruction.operands().empty(),
             instruction, "parts do not pair up");
     double p = 1, wire = 0;
     int64_t payload = 0;
     for (AxisIndex axis : instruction.axes()) p *= static_cast<double>(mesh_.axis_size(axis));
-    require(!instruction.as<Collective>() || static_cast<double>(instruction.group_size()) == p, instruction,
+    require(!instruction.as<CollectiveStart>() || static_cast<double>(instruction.group_size()) == p, instruction,
             "group size disagrees with the axes");
     for (size_t i = 0; i < instruction.operands().size(); ++i) {
       const ProgramValue& from = program_.values[instruction.operands()[i]];
-      const ProgramValue& to = program_.values[instruction.results()[i]];
+      const ProgramValue& to = program_.values[instruction.destinations()[i]];
       require(from.graph_value == to.graph_value, instruction, "a reshard makes another value");
       layout_moves(instruction, i, from.sharding, to.sharding);
       const double in = static_cast<double>(from.bytes()), out = static_cast<double>(to.bytes());
@@ -169,7 +170,8 @@ class PlanCheck {
   }
 
   // In every sequence: nobody reads what somebody else has overwritten; a result overwrites an operand of its own step
-  // only where allowed; what is stored between steps, and what is read after them, is there at the end.
+  // only where allowed; what a collective reads and writes is left alone from its start until it is done; what is
+  // stored between steps, and what is read after them, is there at the end.
   void arena() const {
     for (const Sequence& sequence : program_.sequences) {
       std::vector<bool> valid(program_.values.size());
@@ -178,8 +180,13 @@ class PlanCheck {
         for (int value : plan_.input_values[0]) valid[value] = true;
       }
       const SequenceInstructions steps = program_.instructions(sequence);
+      std::multiset<int> held;
       for (int position = 0; position < steps.size(); ++position) {
-        run_step(steps[position], plan_.arenas[0].workspace[steps.id(position)], valid);
+        if (const CollectiveDone* done = steps[position].as<CollectiveDone>()) {
+          finish(steps.task(position).instructions[done->start], valid, held);
+        } else {
+          run_step(steps[position], plan_.arenas[0].workspace[steps.id(position)], valid, held);
+        }
       }
       for (int value : left_by(sequence.purpose)) require(valid[value], plan_.value_name(value), "was overwritten");
     }
@@ -247,11 +254,15 @@ class PlanCheck {
     if (!holds) require(false, plan_.instruction_name(instruction), what);
   }
 
-  void run_step(const Instruction& instruction, int workspace, std::vector<bool>& valid) const {
+  // `held`: what open collectives read and write.
+  void run_step(const Instruction& instruction, int workspace, std::vector<bool>& valid,
+                std::multiset<int>& held) const {
     for (int input : instruction.operands())
       require(valid[input], instruction, "an operand has been overwritten or never made");
-    for (size_t i = 0; i < instruction.results().size(); ++i) {
-      const Buffer& target = buffer(instruction.results()[i]);
+    for (size_t i = 0; i < instruction.destinations().size(); ++i) {
+      const Buffer& target = buffer(instruction.destinations()[i]);
+      for (int value : held)
+        require(!overlap(target, buffer(value)), instruction, "writes to what an open collective reads or writes");
       for (size_t j = 0; j < instruction.operands().size(); ++j) {
         const Buffer& source = buffer(instruction.operands()[j]);
         require(!overlap(target, source) || (&target == &source && may_overwrite(instruction, i, j)), instruction,
@@ -263,17 +274,26 @@ class PlanCheck {
     if (scratch) {
       for (int value : instruction.operands())
         require(!overlap(*scratch, buffer(value)), instruction, "workspace lies on an operand");
+      for (int value : held)
+        require(!overlap(*scratch, buffer(value)), instruction, "workspace lies on what an open collective uses");
       overwrite(*scratch, valid);
     }
-    for (int output : instruction.results()) {
-      for (int other : instruction.results()) {
+    for (int output : instruction.destinations()) {
+      for (int other : instruction.destinations()) {
         require(output == other || !overlap(buffer(output), buffer(other)), instruction, "two results in one place");
       }
       require(buffer(output).bytes == program_.values[output].bytes(), instruction,
               "a buffer has another size than its value");
       require(!scratch || !overlap(*scratch, buffer(output)), instruction, "workspace lies on a result");
-      valid[output] = true;
+      valid[output] = !instruction.as<CollectiveStart>();
     }
+    if (!instruction.as<CollectiveStart>()) return;
+    held.insert(instruction.operands().begin(), instruction.operands().end());
+    held.insert(instruction.destinations().begin(), instruction.destinations().end());
+  }
+  static void finish(const Instruction& start, std::vector<bool>& valid, std::multiset<int>& held) {
+    for (int value : start.operands()) held.erase(held.find(value));
+    for (int value : start.destinations()) held.erase(held.find(value)), valid[value] = true;
   }
   static bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
 
@@ -361,7 +381,7 @@ class PlanCheck {
       case InstructionKind::compute:
       case InstructionKind::send:
       case InstructionKind::receive:
-      case InstructionKind::barrier: return;
+      case InstructionKind::collective_done: return;
       case InstructionKind::slice:
         require((from.used_axes() & group) == 0, instruction, "slices along an axis in use");
         for (int d = 0; d < to.rank; ++d)
@@ -373,7 +393,7 @@ class PlanCheck {
       case InstructionKind::all_reduce:
       case InstructionKind::reduce_scatter:
         require((from.partial & group) == group, instruction, "reduces over axes that are not partial");
-        require(from.reduction == instruction.as<Collective>()->reduction, instruction,
+        require(from.reduction == instruction.as<CollectiveStart>()->reduction, instruction,
                 "reduces otherwise than its operand's parts combine");
         expected.partial &= static_cast<uint8_t>(~group);
         if (expected.partial == 0) expected.reduction = Reduction::sum;
@@ -412,7 +432,7 @@ class PlanCheck {
   void defined_as(ValueId value, const PartitionSpec& spec) const {
     std::map<int, bool> pinned;
     for (const Instruction& instruction : plan_.instructions()) {
-      for (int output : instruction.results()) {
+      for (int output : instruction.destinations()) {
         if (program_.values[output].graph_value != value) continue;
         try {
           lies_as(output, spec);

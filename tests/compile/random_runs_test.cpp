@@ -27,7 +27,8 @@ std::string text_of(const Plan& plan) {
     text += plan.instruction_name(instruction) + " " + plan.cause(instruction) + " " +
             std::to_string(plan.seconds(position));
     for (int value : instruction.operands()) text += " " + std::to_string(value);
-    for (int value : instruction.results()) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
+    for (int value : instruction.destinations())
+      text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
     text += '\n';
   }
   for (const Buffer& buffer : plan.arenas[0].buffers) {
@@ -120,17 +121,17 @@ class RandomRunsTest : public QObject {
       change(other);
       return plan_hash(other);
     };
-    auto first_collective = [](Plan& other) -> Collective& {
+    auto first_collective = [](Plan& other) -> CollectiveStart& {
       for (Task& task : other.program.tasks) {
         for (Instruction& instruction : task.instructions) {
-          if (Collective* collective = instruction.as<Collective>()) return *collective;
+          if (CollectiveStart* start = instruction.as<CollectiveStart>()) return *start;
         }
       }
       qFatal("no collective");
     };
     std::vector<uint64_t> hashes{plan.hash};
     hashes.push_back(hash_with([&](Plan& p) { first_collective(p).operands.push_back(0); }));
-    hashes.push_back(hash_with([&](Plan& p) { first_collective(p).results.back() += 1; }));
+    hashes.push_back(hash_with([&](Plan& p) { first_collective(p).destinations.back() += 1; }));
     hashes.push_back(hash_with([&](Plan& p) { first_collective(p).axes = {}; }));
     hashes.push_back(hash_with([&](Plan& p) { first_collective(p).reduction = Reduction::max; }));
     hashes.push_back(hash_with([&](Plan& p) { first_collective(p).moved.push_back({3, 4, {}}); }));

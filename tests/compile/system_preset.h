@@ -89,7 +89,8 @@ inline std::string program_of(const Plan& plan) {
             std::to_string(instruction.wire_bytes());
     for (AxisIndex axis : instruction.axes()) text += " over " + std::to_string(axis);
     for (int value : instruction.operands()) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
-    for (int value : instruction.results()) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
+    for (int value : instruction.destinations())
+      text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
     text += '\n';
   }
   for (const ValueLayout& layout : plan.layouts) text += layout.name + " " + layout.origin.text + "\n";

@@ -229,6 +229,7 @@ class OverrideTest : public QObject {
         {"steps=99999999999999999999", "out_of_range", "--set steps", ""},
         {"data.seed=99999999999999999999", "out_of_range", "--set data.seed", ""},
         {"sharding.mode=fastes", "unknown_mode", "--set sharding.mode", "fastest"},
+        {"schedule.overlap=of", "unknown_mode", "--set schedule.overlap", "off"},
         {"sharding.parameters={\"params\": {\"a\": [1]}}", "wrong_type", "--set sharding.parameters.params.a[0]", ""},
         {"sharding.rules[3].names=a", "unknown_path", "--set sharding.rules[3].names", "sharding.rules"},
         {"sharding.rules[4]={}", "unknown_path", "--set sharding.rules[4]", "sharding.rules"},

@@ -44,6 +44,7 @@ class RandomConfigs {
     if (below(2)) config.schedule.rematerialise = pattern();
     if (below(4) == 0) config.schedule.rematerialise = pattern_of_list({"mlp", pattern(), "a/{b,c}"});
     config.schedule.rematerialised_layers = 1 + below(2);
+    config.schedule.overlap = below(2) ? OverlapMode::automatic : OverlapMode::off;
     if (below(2)) {
       static const char* const schedules[] = {"gpipe", "1f1b", "interleaved", "zero_bubble"};
       config.pipeline = {name(), schedules[below(4)], 1 + below(3), {}};

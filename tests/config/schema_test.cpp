@@ -84,6 +84,8 @@ class SchemaTest : public QObject {
     std::vector<std::string> read = run_file::layout_modes();
     read.emplace_back(run_file::former_name_of_fastest);
     QVERIFY(modes.get<std::vector<std::string>>() == read);
+    const json& overlap = properties.at("schedule").at("properties").at("overlap").at("enum");
+    QVERIFY(overlap.get<std::vector<std::string>>() == run_file::overlap_modes());
   }
 
   void every_preset_and_every_written_config_is_accepted() {

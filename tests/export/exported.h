@@ -47,7 +47,7 @@ inline TraceMessage made_trace(const Plan& plan, TraceChoice choice, int64_t ste
     std::vector<PlanStepTime>& times = trace.ranks.emplace_back();
     int64_t now = 1000 * rank;
     for (const Instruction& own : plan.instructions(plan.stage_of(rank))) {
-      const int64_t waits = is_communication(own.kind()) ? 5000 : 0;
+      const int64_t waits = is_communication(own.kind()) && !is_collective(own.kind()) ? 5000 : 0;
       times.push_back({now, now + waits, now + waits + 7000 + 13 * own.op % 1000});
       now = times.back().end_ns + 11;
     }

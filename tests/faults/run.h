@@ -19,7 +19,7 @@ namespace shardscope::faults {
 // A training that the test has started and watches from outside. Ends what is left of it when it goes.
 class Run {
  public:
-  // `exchanges`: of each plan step, by position, whether it is a collective.
+  // `exchanges`: of each plan step, by position, whether it waits for peers.
   Run(Start start, int victim, std::vector<bool> exchanges);
   ~Run();
   Run(const Run&) = delete;

@@ -39,7 +39,7 @@ std::vector<bool> exchanges_of(const Start& start) {
   const Plan plan = compile({arguments.load(), host_machine()});
   std::vector<bool> exchanges;
   for (const Instruction& instruction : plan.instructions()) {
-    exchanges.push_back(instruction.kind() != InstructionKind::compute && instruction.kind() != InstructionKind::slice);
+    exchanges.push_back(is_communication(instruction.kind()) && !is_collective(instruction.kind()));
   }
   return exchanges;
 }

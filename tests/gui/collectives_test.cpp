@@ -217,10 +217,12 @@ class CollectivesTest : public WindowCase {
     TraceMessage trace{TraceChoice::latest, 3, {}};
     for (int rank = 0; rank < 2; ++rank) {
       std::vector<PlanStepTime>& times = trace.ranks.emplace_back();
-      for (int position = 0; position < plan().instructions().size(); ++position) {
-        const int64_t at = int64_t{20'000'000} * position;
+      const SequenceInstructions steps = plan().instructions();
+      for (int position = 0; position < steps.size(); ++position) {
+        const int64_t at = int64_t{20'000'000} * steps.start_of(position);
         const int64_t arrive = rank == 1 ? at + 8'000'000 : at;
-        times.push_back({arrive, at + 8'000'000, at + 8'500'000});
+        if (is_collective(steps[position].kind())) times.push_back({arrive, arrive, arrive});
+        else times.push_back({arrive, at + 8'000'000, at + 8'500'000});
       }
     }
     run.begin_replay(workspace().planner.plan());
@@ -246,8 +248,9 @@ class CollectivesTest : public WindowCase {
     hello.ranks = 4;
     hello.plan_steps = plan_step_names(plan());
     TraceMessage trace{TraceChoice::latest, 3, std::vector<std::vector<PlanStepTime>>(4)};
-    for (int position = 0; position < plan().instructions().size(); ++position) {
-      const Instruction& instruction = plan().instructions()[position];
+    const SequenceInstructions steps = plan().instructions();
+    for (int position = 0; position < steps.size(); ++position) {
+      const Instruction& instruction = steps[steps.start_of(position)];
       const std::vector<int> first = plan().mesh.group(0, {instruction.axes().begin(), instruction.axes().end()});
       for (int rank = 0; rank < 4; ++rank) {
         const int64_t at = int64_t{20'000'000} * position + (std::ranges::count(first, rank) ? 0 : 8'000'000);

@@ -57,12 +57,12 @@ class LayoutTest : public QObject {
     source.plan = [](const RunConfig& config, std::stop_token stop) {
       Plan plan = made::plan(config, stop);
       if (config.sharding.mode == LayoutMode::as_written) plan.totals.wire_bytes_per_device *= 3;
-      Collective& bucket = *plan.program.tasks[0].instructions[0].as<Collective>();
+      CollectiveStart& bucket = *plan.program.tasks[0].instructions[0].as<CollectiveStart>();
       bucket.moved.resize(3, bucket.moved[0]);
       ParameterPlan& by_rule = plan.parameters.back();
       by_rule.named = true;
       by_rule.origin.text = "you set it in sharding.rules[10]: embed -> replicated; sharding.rules[10]: mlp -> model";
-      const ProgramValue& hidden = plan.program.values[plan.instructions()[1].results()[0]];
+      const ProgramValue& hidden = plan.program.values[plan.instructions()[2].results()[0]];
       plan.layouts.push_back(
           {hidden.graph_value, "hidden", hidden.shape, hidden.sharding, {Origin::Kind::cost, "saves 12 MiB a step"}});
       return plan;

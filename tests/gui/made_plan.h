@@ -137,17 +137,17 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   const double bytes = 1024 * 512 * 4;
   const OpId gathered = add_op(*graph, "params/Embed_0/gather"), looked_up = add_op(*graph, "params/Embed_0/lookup"),
              reduced = add_op(*graph, "params/Dense_0/bias"), updated = add_op(*graph, "adam/update");
-  Collective all;
+  CollectiveStart all;
   all.operands = {embedding.value};
-  all.results = {whole};
+  all.destinations = {whole};
   for (int axis = 0; axis < plan.mesh.axis_count(); ++axis) all.axes.push_back(static_cast<AxisIndex>(axis));
   all.group_size = plan.mesh.device_count();
   all.moved = {{-1, 0, {gathered, embedding.value, whole}}};
   all.payload_bytes = static_cast<int64_t>(bytes);
   all.wire_bytes = bytes * (shards - 1) / shards;
-  Collective sum;
+  CollectiveStart sum;
   sum.kind = InstructionKind::all_reduce;
-  sum.operands = sum.results = {hidden};
+  sum.operands = sum.destinations = {hidden};
   sum.axes.push_back(0);
   sum.group_size = plan.mesh.axis_size(0);
   sum.moved = {{-1, -1, {reduced, hidden, hidden}}};
@@ -157,11 +157,13 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   const Instruction gather{Phase::forward, gathered, all},
       lookup{Phase::forward, looked_up, Compute{{whole}, {hidden}, 2e9, 0}}, reduce{Phase::backward, reduced, sum},
       update{Phase::update, updated, Compute{}};
-  plan.program.tasks = {{"forward", Phase::forward, {gather, lookup}, {embedding.value}, {hidden}},
-                        {"backward", Phase::backward, {reduce}, {hidden}, {}},
+  const Instruction gathered_all{Phase::forward, gathered, CollectiveDone{all.kind, 0, all.destinations}},
+      reduced_all{Phase::backward, reduced, CollectiveDone{sum.kind, 0, sum.destinations}};
+  plan.program.tasks = {{"forward", Phase::forward, {gather, gathered_all, lookup}, {embedding.value}, {hidden}},
+                        {"backward", Phase::backward, {reduce, reduced_all}, {hidden}, {}},
                         {"update", Phase::update, {update}, {}, {}}};
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}, {1}, {2}}, plan.program.tasks)};
-  plan.instruction_seconds.tasks = {{0.004, 0.010}, {0.001}, {0.002}};
+  plan.instruction_seconds.tasks = {{0.004, 0, 0.010}, {0.001, 0}, {0.002}};
   plan.simulation = simulate(plan.program, *graph, plan.mesh, Purpose::train_step, plan.instruction_seconds);
   plan.arenas[0].length = plan.instructions().size();
   for (const Task& task : plan.program.tasks) plan.arenas[0].workspace.tasks.emplace_back(task.instructions.size(), -1);

@@ -24,19 +24,22 @@ namespace {
 constexpr int late_rank = 5;
 constexpr int64_t ms = 1'000'000;
 
-// Eight ranks that gather, look up (the late one thrice as long), reduce over data and update.
+// Eight ranks that gather, look up (the late one thrice as long), reduce over data and update. A start takes no time.
 TraceMessage trace_of(const Plan& plan, TraceChoice choice, int64_t step, int64_t lookup_ms) {
   TraceMessage trace{choice, step, std::vector<std::vector<PlanStepTime>>(8)};
   std::vector<int64_t> now(8, 0);
-  for (int position = 0; position < plan.instructions().size(); ++position) {
-    const Instruction& planned = plan.instructions()[position];
+  const SequenceInstructions steps = plan.instructions();
+  for (int position = 0; position < steps.size(); ++position) {
+    const AxisList& axes = steps[steps.start_of(position)].axes();
     std::vector<int64_t> start = now;
     for (int rank = 0; rank < 8; ++rank)
-      if (is_communication(planned.kind()))
-        for (const int peer : plan.mesh.group(rank, {planned.axes().begin(), planned.axes().end()}))
+      if (steps[position].as<CollectiveDone>())
+        for (const int peer : plan.mesh.group(rank, {axes.begin(), axes.end()}))
           start[size_t(rank)] = std::max(start[size_t(rank)], now[size_t(peer)]);
     for (int rank = 0; rank < 8; ++rank) {
-      const int64_t work = position == 1 ? lookup_ms * ms * (rank == late_rank ? 3 : 1) : 2 * ms;
+      const int64_t work = position == 2                           ? lookup_ms * ms * (rank == late_rank ? 3 : 1)
+                           : is_collective(steps[position].kind()) ? 0
+                                                                   : 2 * ms;
       const int64_t end = start[size_t(rank)] + work;
       trace.ranks[size_t(rank)].push_back({now[size_t(rank)], start[size_t(rank)], end});
       now[size_t(rank)] = end;
@@ -125,14 +128,14 @@ class TimelineTest : public WindowCase {
 
   void a_click_selects_step_and_rank_and_the_late_rank_is_named() {
     run_three_steps();
-    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(2, 2));
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(2, 4));
     QCOMPARE(workspace().selection.device(), std::optional(1));
-    QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 2)));
+    QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 3)));
     QVERIFY2(facts().contains(QString("Rank %1 came last of 4").arg(late_rank)), qPrintable(facts()));
     QVERIFY2(facts().contains("waited 40"), qPrintable(facts()));
-    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(1, 1));
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(1, 2));
     QCOMPARE(workspace().selection.device(), std::optional(0));
-    QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 1)));
+    QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 2)));
     workspace().selection.select_step(std::nullopt);
     QVERIFY2(!facts().contains("rank"), qPrintable(facts()));
   }
@@ -197,7 +200,7 @@ class TimelineTest : public WindowCase {
     QVERIFY(canvas()->range() && canvas()->range()->second == all);
     QTest::keyClick(canvas(), Qt::Key_Escape);
     workspace().selection.select_device(2);
-    workspace().selection.select_step(step_at(plan(), 3));
+    workspace().selection.select_step(step_at(plan(), 5));
     QTest::keyClick(canvas(), Qt::Key_F);
     QVERIFY(std::abs(canvas()->end() - canvas()->begin() - 1.2 * 2e-3) < 1e-9);
     QTest::keyClick(canvas(), Qt::Key_M);
@@ -220,7 +223,7 @@ class TimelineTest : public WindowCase {
     QCOMPARE(count->text(), QString("1 of 2"));
     QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 0)));
     QTest::keyClick(text, Qt::Key_Return);
-    QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 1)));
+    QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 2)));
     QTest::keyClick(text, Qt::Key_Return);
     QCOMPARE(count->text(), QString("1 of 2"));
     QTest::keyClick(text, Qt::Key_Return, Qt::ShiftModifier);

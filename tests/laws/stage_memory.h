@@ -34,14 +34,22 @@ class StageMemory {
     for (const TaskRun& run : sequence->runs) {
       if (run.microbatch > begun) fill_inputs(begun = run.microbatch);
       const bool once = count(*sequence, run.task) == 1;
-      for (const Instruction& instruction : plan_.program.tasks[run.task].instructions) {
+      const Task& task = plan_.program.tasks[run.task];
+      for (int place = 0; place < task.size(); ++place) {
+        const CollectiveDone* done = task.issued(place).as<CollectiveDone>();
+        const Instruction& instruction = done ? task.instructions[done->start] : task.issued(place);
         for (int input : instruction.operands()) {
           const int held = find(input, run.microbatch).microbatch;
+          if (done && is_in_place(instruction, input)) continue;
           if (held == always || held == run.microbatch || (once && held != never)) continue;
           return plan_.instruction_name(instruction) + " reads " + plan_.value_name(input) + " of microbatch " +
                  std::to_string(held) + " in " + std::to_string(run.microbatch);
         }
-        for (int output : instruction.results()) write(output, run.microbatch, once);
+        for (int output : instruction.destinations()) {
+          if (!done) write(output, run.microbatch, once);
+          else if (find(output, run.microbatch).microbatch == never)
+            return plan_.instruction_name(instruction) + " is written over before it is done";
+        }
       }
     }
     return "";
@@ -54,6 +62,11 @@ class StageMemory {
     int64_t begin, end;
     int microbatch;
   };
+
+  bool is_in_place(const Instruction& instruction, int operand) const {
+    return std::ranges::any_of(instruction.destinations(),
+                               [&](int output) { return &plan_.buffer(output) == &plan_.buffer(operand); });
+  }
 
   static long count(const Sequence& sequence, int task) {
     return std::ranges::count(sequence.runs, task, &TaskRun::task);

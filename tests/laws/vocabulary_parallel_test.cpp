@@ -77,7 +77,7 @@ class VocabularyParallelTest : public QObject {
     int maxima = 0;
     for (const Instruction& instruction : plan.instructions()) {
       if (!is_collective(instruction.kind())) continue;
-      maxima += instruction.as<Collective>()->reduction == Reduction::max;
+      maxima += instruction.as<CollectiveStart>()->reduction == Reduction::max;
       for (int input : instruction.operands()) {
         const ProgramValue& moved = plan.program.values[input];
         QVERIFY2(whole_bytes(moved) < logits,

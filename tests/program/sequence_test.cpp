@@ -2,6 +2,7 @@
 
 #include <QTest>
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 #include "tests/test_program.h"
@@ -17,7 +18,7 @@ struct Case {
   Sequence sequence;
 };
 
-// Tasks of 0 to 5 steps, run in any order and for several microbatches.
+// Tasks of 0 to 5 steps, issued in some order, run in any order and for several microbatches.
 Case random_case(std::mt19937& random) {
   Case one;
   one.tasks.resize(1 + random() % 4);
@@ -25,6 +26,10 @@ Case random_case(std::mt19937& random) {
     one.tasks[t].instructions.resize(random() % 6);
     for (size_t s = 0; s < one.tasks[t].instructions.size(); ++s)
       one.tasks[t].instructions[s].op = static_cast<OpId>(100 * t + s);
+    std::vector<int> order(one.tasks[t].instructions.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (random() % 2) std::shuffle(order.begin(), order.end(), random);
+    one.tasks[t].order = IssueOrder(std::move(order));
   }
   std::vector<TaskRun> runs;
   const int microbatches = 1 + static_cast<int>(random() % 3);
@@ -49,10 +54,11 @@ class SequenceTest : public QObject {
       const SequenceInstructions steps(one.tasks, one.sequence);
       int position = 0;
       for (const TaskRun& run : one.sequence.runs) {
-        for (int s = 0; s < static_cast<int>(one.tasks[run.task].instructions.size()); ++s, ++position) {
+        for (int place = 0; place < one.tasks[run.task].size(); ++place, ++position) {
+          const int s = one.tasks[run.task].order.index(place);
           const InstructionId id{run.task, s};
           QVERIFY(steps.id(position) == id);
-          QCOMPARE(position_of(one.sequence, id, run.microbatch), std::optional<int>(position));
+          QCOMPARE(position_of(one.tasks, one.sequence, id, run.microbatch), std::optional<int>(position));
           QCOMPARE(steps[position].op, static_cast<OpId>(100 * run.task + s));
           QCOMPARE(&steps.task(position), &one.tasks[run.task]);
         }
@@ -75,8 +81,8 @@ class SequenceTest : public QObject {
   void a_task_that_does_not_run_has_no_position() {
     std::mt19937 random(3);
     const Case one = random_case(random);
-    QVERIFY(!position_of(one.sequence, {99, 0}));
-    QVERIFY(!position_of(one.sequence, {0, 0}, 99));
+    QVERIFY(!position_of(one.tasks, one.sequence, {99, 0}));
+    QVERIFY(!position_of(one.tasks, one.sequence, {0, 0}, 99));
   }
 };
 

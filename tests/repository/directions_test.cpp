@@ -30,7 +30,7 @@ const QMap<QString, QStringList> may_use = {
     {"engine/machine", {"engine/mesh", "engine/config"}},
     {"engine/program", {"engine/graph", "engine/mesh"}},
     {"engine/shard", {"engine/ops", "engine/program", "engine/config", "engine/machine"}},
-    {"engine/simulate", {"engine/program"}},
+    {"engine/simulate", {"engine/program", "engine/machine"}},
     {"engine/plan/schedules", {"engine/base", "engine/program"}},
     {"engine/plan", {"engine/shard", "engine/simulate", "engine/config", "engine/plan/schedules"}},
     {"engine/data", {"engine/config"}},

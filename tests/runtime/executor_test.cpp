@@ -258,9 +258,11 @@ class ExecutorTest : public QObject {
     std::vector<Recorder> recorders(4);
     small.run(1, {&recorders[0], &recorders[1], &recorders[2], &recorders[3]});
     for (const Recorder& recorder : recorders) {
-      QCOMPARE(recorder.text, std::string("b0 e0 b1 e1 b2 e2 "));
-      QVERIFY((recorder.sent == std::vector<int64_t>{0, 64, 128}));  // half of 32, then half of 64 elements
-      QVERIFY(recorder.waited[0] == 0 && recorder.waited[1] > 0 && recorder.waited[2] > 0);
+      QCOMPARE(recorder.text, std::string("b0 e0 b1 e1 b2 e2 b3 e3 b4 e4 "));
+      // Half of 32, then half of 64 elements, when they are done.
+      QVERIFY((recorder.sent == std::vector<int64_t>{0, 0, 64, 0, 128}));
+      QVERIFY(recorder.waited[0] == 0 && recorder.waited[1] == 0 && recorder.waited[3] == 0);
+      QVERIFY(recorder.waited[2] > 0 && recorder.waited[4] > 0);
     }
   }
 
@@ -287,8 +289,10 @@ class ExecutorTest : public QObject {
 
     SmallPlan refused(grid(1, 2));
     const int half = refused.add_value({4}, split), whole = refused.add_value({4}, Sharding::replicated(1));
-    refused.collective(InstructionKind::all_gather, {half}, {whole}, list({1})).as<Collective>()->moved[0].concat_dim =
-        7;
+    refused.collective(InstructionKind::all_gather, {half}, {whole}, list({1}))
+        .as<CollectiveStart>()
+        ->moved[0]
+        .concat_dim = 7;
     refused.allocate();
     QVERIFY(failure_place(refused).starts_with("step 0 (all-gather over b of value 0)"));
   }

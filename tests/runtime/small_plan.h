@@ -46,11 +46,11 @@ class SmallPlan {
     return static_cast<int>(plan.arenas[0].buffers.size()) - 1;
   }
 
-  Instruction& add(std::variant<Compute, Slice, Collective, Send, Receive> body) {
+  Instruction& add(std::variant<Compute, Slice, CollectiveStart, CollectiveDone, Send, Receive> body) {
     std::vector<AxisList>& groups = plan.program.groups;
     instructions().push_back({Phase::forward, no_id, std::move(body)});
     const Instruction& added = instructions().back();
-    if (added.as<Collective>() && std::ranges::find(groups, added.axes()) == groups.end())
+    if (added.as<CollectiveStart>() && std::ranges::find(groups, added.axes()) == groups.end())
       groups.push_back(added.axes());
     plan.arenas[0].workspace.tasks[0].push_back(-1);
     return instructions().back();
@@ -65,10 +65,13 @@ class SmallPlan {
     return add(Slice{std::move(operands), std::move(results), std::move(moved)});
   }
 
+  // Its start, with its done behind it.
   Instruction& collective(InstructionKind kind, std::vector<int> operands, std::vector<int> results, AxisList axes) {
     std::vector<MovedArray> moved(operands.size());
-    return add(
-        Collective{kind, std::move(operands), std::move(results), std::move(moved), axes, group_size(axes, plan.mesh)});
+    const int start = static_cast<int>(instructions().size());
+    add(CollectiveStart{kind, std::move(operands), results, std::move(moved), axes, group_size(axes, plan.mesh)});
+    add(CollectiveDone{kind, start, std::move(results)});
+    return instructions()[static_cast<size_t>(start)];
   }
 
   std::vector<Instruction>& instructions() { return plan.program.tasks[0].instructions; }
@@ -83,7 +86,7 @@ class SmallPlan {
       if (hop.kind == InstructionKind::slice) {
         slice(values, next);
       } else {
-        Collective& made = *collective(hop.kind, values, next, hop.axes).as<Collective>();
+        CollectiveStart& made = *collective(hop.kind, values, next, hop.axes).as<CollectiveStart>();
         for (MovedArray& array : made.moved) array.split_dim = hop.split_dim, array.concat_dim = hop.concat_dim;
         made.reduction = hop.reduction;
       }

@@ -14,6 +14,7 @@
 namespace timeline_test {
 
 using namespace shardscope;
+using test::done_of;
 using test::instruction_of;
 
 namespace {
@@ -45,27 +46,31 @@ Plan four_ranks() {
   using enum InstructionKind;
   plan.program.tasks = {{"forward",
                          Phase::forward,
-                         {instruction_of(compute), instruction_of(all_gather, {1}), instruction_of(compute),
-                          instruction_of(all_reduce, {0})},
+                         {instruction_of(compute), instruction_of(all_gather, {1}), done_of(all_gather, 1),
+                          instruction_of(compute), instruction_of(all_reduce, {0}), done_of(all_reduce, 4)},
                          {},
                          {}}};
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks)};
-  plan.instruction_seconds.tasks = {{1, 0.5, 1, 0.25}};
+  plan.instruction_seconds.tasks = {{1, 0.5, 0, 1, 0.25, 0}};
   return plan;
 }
 
-// Ranks that wait for each other as they must: each comes to a step when it is done with the one before.
+// Ranks that wait for each other as they must: each comes to a step when it is done with the one before. A start takes
+// no time.
 std::vector<std::vector<PlanStepTime>> ranks_that_work(const Plan& plan, const std::vector<int64_t>& work) {
   std::vector<std::vector<PlanStepTime>> times(work.size());
   std::vector<int64_t> now(work.size(), 5 * second);
-  for (const Instruction& instruction : plan.instructions()) {
+  const SequenceInstructions steps = plan.instructions();
+  for (int position = 0; position < steps.size(); ++position) {
+    const AxisList& axes = steps[steps.start_of(position)].axes();
+    const bool is_start = is_collective(steps[position].kind()), is_done = steps[position].as<CollectiveDone>();
     std::vector<int64_t> start = now;
     for (int rank = 0; rank < std::ssize(work); ++rank)
-      if (is_communication(instruction.kind()))
-        for (const int peer : plan.mesh.group(rank, {instruction.axes().begin(), instruction.axes().end()}))
+      if (is_done)
+        for (const int peer : plan.mesh.group(rank, {axes.begin(), axes.end()}))
           start[size_t(rank)] = std::max(start[size_t(rank)], now[size_t(peer)]);
     for (size_t rank = 0; rank < work.size(); ++rank) {
-      const int64_t end = start[rank] + (is_communication(instruction.kind()) ? second / 10 : work[rank]);
+      const int64_t end = start[rank] + (is_start ? 0 : is_done ? second / 10 : work[rank]);
       times[rank].push_back({now[rank], start[rank], end});
       now[rank] = end;
     }
@@ -198,7 +203,7 @@ class TimelineTest : public QObject {
       QVERIFY(std::abs(sum[size_t(TimePart::transfer)] - 0.2) < 1e-9);
       const double end = track.end();
       QVERIFY(std::abs(sum[size_t(TimePart::waiting)] - (end - work - 0.2)) < 1e-9);
-      for (int position = 0; position < 4; ++position) {
+      for (int position = 0; position < 6; ++position) {
         const auto [first, last] = track.slices_of(position);
         QVERIFY(last > first);
         const PlanStepTime& time = times[size_t(rank)][size_t(position)];
@@ -225,7 +230,7 @@ class TimelineTest : public QObject {
       for (const RankTimeline& rank : measured->ranks) delays += rank.delayed_others;
       QVERIFY(std::abs(delays - measured->waited) < 1e-9);
       for (int rank = 0; rank < 4; ++rank) {
-        const std::optional<Meeting> met = meeting_of(plan, times, rank, 1);
+        const std::optional<Meeting> met = meeting_of(plan, times, rank, 1 + rank % 2);  // start, done
         QVERIFY(met);
         QCOMPARE(met->ranks.size(), size_t{2});
         const bool has_late = std::ranges::count(met->ranks, late) > 0;
@@ -246,7 +251,7 @@ class TimelineTest : public QObject {
     const std::vector<std::vector<PlanStepTime>> times =
         ranks_that_work(plan, {second, second, 2 * second, 3 * second});
     QVERIFY(meeting_of(plan, times, 0, 1));   // over model: within a host
-    QVERIFY(!meeting_of(plan, times, 0, 3));  // over data: between hosts
+    QVERIFY(!meeting_of(plan, times, 0, 4));  // over data: between hosts
   }
 
   void the_predicted_step_has_its_steps_one_after_the_other_and_its_phases() {

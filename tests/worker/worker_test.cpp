@@ -96,13 +96,15 @@ Plan gathering_plan() {
     const int made = lay(value, kernel, plan.arenas[0].buffer_of[id == follower ? mu : w]);
     initial.push_back({Phase::initialise, graph->values[value].producer, Compute{{}, {made}}});
   }
-  const Collective gather{InstructionKind::all_gather, {w}, {whole}, {{-1, 1, {}}}, list({1})};
+  const CollectiveStart gather{InstructionKind::all_gather, {w}, {whole}, {{-1, 1, {}}}, list({1})};
   plan.program.groups = {gather.axes};
-  plan.program.tasks = {{"forward", Phase::forward, {{Phase::forward, no_id, gather}}, {w}, {whole}},
-                        {"initialise", Phase::initialise, initial, {}, {}}};
+  const CollectiveDone done{InstructionKind::all_gather, 0, {whole}};
+  plan.program.tasks = {
+      {"forward", Phase::forward, {{Phase::forward, no_id, gather}, {Phase::forward, no_id, done}}, {w}, {whole}},
+      {"initialise", Phase::initialise, initial, {}, {}}};
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks),
                             make_sequence(Purpose::initialise, {{1}}, plan.program.tasks)};
-  plan.arenas[0].workspace.tasks = {{-1}, {-1, -1}};
+  plan.arenas[0].workspace.tasks = {{-1, -1}, {-1, -1}};
   return plan;
 }
 
@@ -288,14 +290,14 @@ class WorkerTest : public QObject {
   void when_one_rank_fails_all_end_and_its_error_is_told() {
     const auto broken = [](int rank) {
       Plan plan = gathering_plan();
-      if (rank == 1) plan.program.tasks[0].instructions[0].as<Collective>()->moved[0].concat_dim = 5;
+      if (rank == 1) plan.program.tasks[0].instructions[0].as<CollectiveStart>()->moved[0].concat_dim = 5;
       return plan;
     };
     const std::vector<Error> errors = failures(4, broken);
     QVERIFY(to_string(errors[1].place).starts_with("step 0 (all-gather over model of params/Dense_0/kernel)"));
     for (int rank : {0, 2, 3}) QCOMPARE(errors[rank].code, std::string("comm_aborted"));
     Plan plan = gathering_plan();
-    plan.program.tasks[0].instructions[0].as<Collective>()->moved[0].concat_dim = 5;
+    plan.program.tasks[0].instructions[0].as<CollectiveStart>()->moved[0].concat_dim = 5;
     try {
       train_in_threads(plan, 1);
       QFAIL("a broken plan must not train");

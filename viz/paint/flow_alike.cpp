@@ -13,6 +13,7 @@ std::vector<std::string> alike_words(const Plan& plan, int task, int first, int 
   std::unordered_map<int, int> made;  // value -> its number in the stretch
   for (int s = first; s < end; ++s) {
     const Instruction& instruction = plan.program.tasks[static_cast<size_t>(task)].instructions[static_cast<size_t>(s)];
+    if (instruction.as<CollectiveDone>()) continue;
     std::string word = std::to_string(static_cast<int>(instruction.kind())) + "," +
                        std::to_string(static_cast<int>(instruction.phase));
     if (instruction.op != no_id) {
@@ -24,7 +25,7 @@ std::vector<std::string> alike_words(const Plan& plan, int task, int first, int 
       const auto own = made.find(input);
       word += own == made.end() ? "|" + layout(input) : ">" + std::to_string(own->second);
     }
-    for (const int output : instruction.results()) {
+    for (const int output : instruction.destinations()) {
       made.emplace(output, static_cast<int>(made.size()));
       word += "=" + layout(output);
     }

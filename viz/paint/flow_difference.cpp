@@ -8,8 +8,9 @@ namespace shardscope {
 namespace {
 
 std::vector<std::string> words_of(const Plan& plan, const FlowGraph& graph, const FlowLane& lane) {
-  const InstructionId first = graph.nodes[static_cast<size_t>(lane.first)].steps.front();
-  return alike_words(plan, first.task, first.index, first.index + lane.end - lane.first);
+  const InstructionId first = graph.nodes[static_cast<size_t>(lane.first)].steps.front(),
+                      last = graph.nodes[static_cast<size_t>(lane.end) - 1].steps.front();
+  return alike_words(plan, first.task, first.index, last.index + 1);
 }
 
 bool share_a_layer(const FlowLane& a, const FlowLane& b) {
@@ -61,7 +62,7 @@ std::optional<LaneDifference> lane_difference(const Plan& plan, const FlowGraph&
                                 plan.instruction_name(here).substr(plan.instruction_name(here).rfind('/') + 1) ==
                                     plan.instruction_name(there).substr(plan.instruction_name(there).rfind('/') + 1);
   if (same_instruction && !find_values(plan, here.operands(), there.operands(), *found))
-    found->is_given = find_values(plan, here.results(), there.results(), *found);
+    found->is_given = find_values(plan, here.destinations(), there.destinations(), *found);
   return found;
 }
 

@@ -42,7 +42,8 @@ class GraphMaker {
 
   void cut(int task) {
     for (int s = 0; s < std::ssize(steps(task)); ++s) {
-      const int layer = layers_.of(steps(task)[static_cast<size_t>(s)]);
+      const InstructionId whole = whole_collective(program_.tasks, {task, s});
+      const int layer = layers_.of(steps(task)[static_cast<size_t>(whole.index)]);
       if (segments_.empty() || segments_.back().task != task || segments_.back().layer != layer)
         segments_.push_back({task, layer, s, s});
       segments_.back().end = s + 1;
@@ -80,6 +81,10 @@ class GraphMaker {
     std::ranges::sort(lane.layers);
     for (int s = 0; s < first.end - first.first; ++s) {
       const Instruction& shown = steps(first.task)[static_cast<size_t>(first.first + s)];
+      if (const CollectiveDone* done = shown.as<CollectiveDone>()) {
+        add_done(same, s, graph_.node_of[{first.task, done->start}]);
+        continue;
+      }
       FlowNode node;
       node.kind = shown.kind();
       node.phase = shown.phase;
@@ -102,13 +107,18 @@ class GraphMaker {
     graph_.lanes.push_back(lane);
   }
 
+  // A done is part of the node of its start.
+  void add_done(const std::vector<size_t>& same, int s, int node) {
+    for (const size_t segment : same) graph_.node_of[{segments_[segment].task, segments_[segment].first + s}] = node;
+  }
+
   void add_edges() {
     std::vector<int> made_by(program_.values.size(), -1);  // node
     std::vector<bool> by_shown(program_.values.size());    // by the layer that is shown of its lane
     for (int n = 0; n < std::ssize(graph_.nodes); ++n) {
       const FlowNode& node = graph_.nodes[static_cast<size_t>(n)];
       for (const InstructionId id : node.steps) {
-        for (const int value : steps(id.task)[static_cast<size_t>(id.index)].results()) {
+        for (const int value : steps(id.task)[static_cast<size_t>(id.index)].destinations()) {
           if (made_by[static_cast<size_t>(value)] >= 0) continue;
           made_by[static_cast<size_t>(value)] = n;
           by_shown[static_cast<size_t>(value)] = id == node.steps.front();

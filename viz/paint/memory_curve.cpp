@@ -48,7 +48,7 @@ class CurveMaker {
   };
   struct Read {
     int task = -1;
-    int step = 0;  // the last of the task
+    int place = 0;  // the last of the task
   };
   struct Use {
     int buffer = -1, slot = 0, first = 0, last = 0;
@@ -56,29 +56,30 @@ class CurveMaker {
   };
 
   int last() const { return sequence_.length - 1; }
-  const std::vector<Instruction>& steps(int task) const {
-    return program_.tasks[static_cast<size_t>(task)].instructions;
-  }
+  const Task& task_of(int task) const { return program_.tasks[static_cast<size_t>(task)]; }
   const Runs& runs(int task) const { return task_runs_[static_cast<size_t>(task)]; }
 
   // What is stored, and what is on its way from a send.
   void add_always() {
     for (size_t b = 0; b < always_.size(); ++b) always_[b] = arena_.buffers[b].persistent;
     for (const int task : tasks_)
-      for (int s = 0; s < std::ssize(steps(task)); ++s)
-        if (steps(task)[static_cast<size_t>(s)].kind() == InstructionKind::send)
-          always_[static_cast<size_t>(arena_.workspace[{task, s}])] = true;
+      for (int i = 0; i < task_of(task).size(); ++i)
+        if (task_of(task).instructions[static_cast<size_t>(i)].as<Send>())
+          always_[static_cast<size_t>(arena_.workspace[{task, i}])] = true;
     for (size_t b = 0; b < always_.size(); ++b)
       for (int slot = 0; always_[b] && slot < arena_.buffers[b].slot_count; ++slot)
         add(static_cast<int>(b), slot, 0, last());
   }
 
   void find_reads(int task) {
-    for (int s = 0; s < std::ssize(steps(task)); ++s) {
-      for (const int value : steps(task)[static_cast<size_t>(s)].operands()) {
+    const Task& own = task_of(task);
+    for (int place = 0; place < own.size(); ++place) {
+      const CollectiveDone* done = own.issued(place).as<CollectiveDone>();
+      const Instruction& reader = done ? own.instructions[static_cast<size_t>(done->start)] : own.issued(place);
+      for (const int value : reader.operands()) {
         std::vector<Read>& reads = reads_[static_cast<size_t>(value)];
-        if (reads.empty() || reads.back().task != task) reads.push_back({task, s});
-        reads.back().step = s;
+        if (reads.empty() || reads.back().task != task) reads.push_back({task, place});
+        reads.back().place = place;
       }
     }
   }
@@ -86,25 +87,27 @@ class CurveMaker {
   void add(int buffer, int slot, int first, int last) { uses_.push_back({buffer, slot, first, last}); }
 
   void add_made(int task) {
-    const std::vector<int>& outputs = program_.tasks[static_cast<size_t>(task)].outputs;
-    for (int s = 0; s < std::ssize(steps(task)); ++s) {
-      const Instruction& instruction = steps(task)[static_cast<size_t>(s)];
+    const Task& own = task_of(task);
+    for (int place = 0; place < own.size(); ++place) {
+      const Instruction& instruction = own.issued(place);
       const bool adds_up = accumulates(instruction);
+      const CollectiveDone* done = instruction.as<CollectiveDone>();
+      const int made_at = done ? own.order.place(done->start) : place;
       for (const int value : instruction.results()) {
         const int buffer = arena_.buffer_of[static_cast<size_t>(value)];
         if (buffer < 0 || always_[static_cast<size_t>(buffer)]) continue;
         const std::vector<Read>& reads = reads_[static_cast<size_t>(value)];
         const bool read_later = std::ranges::any_of(reads, [&](const Read& read) { return read.task != task; });
-        const bool stays = !read_later && std::ranges::binary_search(outputs, value);
+        const bool stays = !read_later && std::ranges::binary_search(own.outputs, value);
         for (const TaskRun* run : runs(task).of) {
-          const int made = run->first + s;
+          const int made = run->first + made_at;
           const int slot = run->microbatch % arena_.buffers[static_cast<size_t>(buffer)].slot_count;
-          add(buffer, slot, adds_up ? 0 : made, stays ? last() : std::max(made, last_read(reads, *run)));
+          add(buffer, slot, adds_up ? 0 : made, stays ? last() : std::max(run->first + place, last_read(reads, *run)));
         }
       }
-      const int workspace = instruction.kind() == InstructionKind::compute ? arena_.workspace[{task, s}] : -1;
+      const int workspace = instruction.as<Compute>() ? arena_.workspace[{task, own.order.index(place)}] : -1;
       if (workspace < 0) continue;
-      for (const TaskRun* run : runs(task).of) add(workspace, 0, run->first + s, run->first + s);
+      for (const TaskRun* run : runs(task).of) add(workspace, 0, run->first + place, run->first + place);
     }
   }
 
@@ -118,10 +121,10 @@ class CurveMaker {
   // Of what a run has made: by the run of the same microbatch where the reader has one for each.
   int last_read(const std::vector<Read>& reads, const TaskRun& maker) const {
     int last = -1;
-    for (const auto& [task, step] : reads) {
+    for (const auto& [task, place] : reads) {
       const bool each = runs(maker.task).of.size() > 1 && runs(task).of.size() > 1;
       const TaskRun* reader = each ? runs(task).of[static_cast<size_t>(maker.microbatch)] : runs(task).last;
-      last = std::max(last, reader->first + step);
+      last = std::max(last, reader->first + place);
     }
     return last;
   }
@@ -161,8 +164,8 @@ class CurveMaker {
   void find_phases() {
     for (int r = 0; r < std::ssize(sequence_.runs); ++r) {
       const TaskRun& run = sequence_.runs[static_cast<size_t>(r)];
-      for (int s = 0; s < std::ssize(steps(run.task)); ++s) {
-        const Phase phase = steps(run.task)[static_cast<size_t>(s)].phase;
+      for (int s = 0; s < task_of(run.task).size(); ++s) {
+        const Phase phase = task_of(run.task).issued(s).phase;
         std::vector<PhaseStretch>& all = curve_.phases;
         if (all.empty() || all.back().run != r || all.back().phase != phase)
           all.push_back({phase, r, run.first + s, run.first + s});

@@ -79,7 +79,9 @@ std::optional<PipelinePicture> measured_pipeline(const Plan& plan, std::span<con
     const std::vector<PlanStepTime>& own = times[static_cast<size_t>(row.device)];
     for (const TaskRun& run : plan.program.main(stage).runs) {
       int position = run.first;
-      for (const Instruction& instruction : plan.program.tasks[run.task].instructions) {
+      const Task& task = plan.program.tasks[run.task];
+      for (int place = 0; place < task.size(); ++place) {
+        const Instruction& instruction = task.issued(place);
         const auto& [arrive, start, end] = own[static_cast<size_t>(position)];
         const double from = seconds(is_transfer(instruction.kind()) ? start : arrive);
         const bool waited = from - seconds(arrive) > least;

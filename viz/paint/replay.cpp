@@ -32,7 +32,9 @@ std::optional<InstructionId> sender_of(const Plan& plan, int channel) {
   return std::nullopt;
 }
 
-bool lays_out_anew(const Instruction& instruction) { return !instruction.as<Compute>(); }
+bool lays_out_anew(const Instruction& instruction) {
+  return !instruction.as<Compute>() && !instruction.as<CollectiveDone>();
+}
 
 // A step of the reshard of a value, and which of the step's operands the value is.
 struct Operand {
@@ -80,14 +82,14 @@ class Maker {
   std::optional<Operand> maker_of(const Operand& operand) const {
     const int value = at(operand.step).operands()[operand.number];
     for (InstructionId id{operand.step.task, operand.step.index - 1}; id.index >= 0; --id.index)
-      if (const std::optional<int> number = place_in(at(id), at(id).results(), value))
+      if (const std::optional<int> number = place_in(at(id), at(id).destinations(), value))
         return joined({id, *number}, operand);
     return std::nullopt;
   }
 
   std::optional<Operand> taker_of(const Operand& operand) const {
-    if (operand.number >= static_cast<int>(at(operand.step).results().size())) return std::nullopt;
-    const int value = at(operand.step).results()[operand.number];
+    if (operand.number >= static_cast<int>(at(operand.step).destinations().size())) return std::nullopt;
+    const int value = at(operand.step).destinations()[operand.number];
     const int count = static_cast<int>(plan_->program.tasks[operand.step.task].instructions.size());
     for (InstructionId id{operand.step.task, operand.step.index + 1}; id.index < count; ++id.index)
       if (const std::optional<int> number = place_in(at(id), at(id).operands(), value))
@@ -125,7 +127,7 @@ class Maker {
       std::ranges::sort(devices);
       title = fmt::format("send from stage {} to stage {}", channel.from, channel.to);
     } else {
-      move.after = plan_->program.values[instruction.results()[operand.number]].sharding;
+      move.after = plan_->program.values[instruction.destinations()[operand.number]].sharding;
       title = instruction.axes().empty()
                   ? std::string(name(instruction.kind()))
                   : fmt::format("{} over {}", name(instruction.kind()), axis_names(mesh, instruction.axes()));

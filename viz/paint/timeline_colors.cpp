@@ -22,7 +22,7 @@ struct Key {
 
 Key key_of(const Plan& plan, const Instruction& instruction, TimelineColoring coloring) {
   if (is_communication(instruction.kind()))
-    return {Key::Sort::moving, static_cast<int>(instruction.kind()), name(instruction.kind())};
+    return {Key::Sort::moving, static_cast<int>(instruction.operation()), name(instruction.operation())};
   const Op* op = plan.graph && instruction.op != no_id ? &plan.graph->ops[size_t(instruction.op)] : nullptr;
   if (coloring == TimelineColoring::layer) return {Key::Sort::work, op ? op->place.layer : -1, {}};
   if (instruction.kind() != InstructionKind::compute) return {Key::Sort::work, 0, name(instruction.kind())};
@@ -94,8 +94,9 @@ TimelineColors timeline_colors(const Plan& plan, TimelineColoring coloring, cons
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     std::vector<QRgb>& own = colors.of_stage.emplace_back();
     for (const TaskRun& run : plan.program.main(stage).runs) {
-      const std::vector<QRgb>& of_task = known.tasks[size_t(run.task)];
-      own.insert(own.end(), of_task.begin(), of_task.end());
+      const Task& task = plan.program.tasks[size_t(run.task)];
+      for (int place = 0; place < task.size(); ++place)
+        own.push_back(known.tasks[size_t(run.task)][size_t(task.order.index(place))]);
     }
   }
   return colors;

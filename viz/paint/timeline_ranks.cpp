@@ -57,8 +57,9 @@ double waited(const PlanStepTime& time) { return static_cast<double>(time.start_
 // Whom the waiting of each step of a stage is owed to.
 void add_delays(const Plan& plan, RankTimes times, int stage, std::vector<RankTimeline>& ranks) {
   std::vector<std::pair<AxisList, std::vector<std::vector<int>>>> known;
+  const SequenceInstructions steps = plan.instructions(stage);
   int position = 0;
-  for (const Instruction& instruction : plan.instructions(stage)) {
+  for (const Instruction& instruction : steps) {
     const auto at = static_cast<size_t>(position++);
     if (is_transfer(instruction.kind())) {
       for (const int rank : plan.devices_of_stage(stage)) {
@@ -68,6 +69,7 @@ void add_delays(const Plan& plan, RankTimes times, int stage, std::vector<RankTi
       }
     }
     if (!is_collective(instruction.kind())) continue;
+    const auto done = static_cast<size_t>(steps.done_of(position - 1));
     auto found =
         std::ranges::find(known, instruction.axes(), &std::pair<AxisList, std::vector<std::vector<int>>>::first);
     if (found == known.end())
@@ -77,7 +79,7 @@ void add_delays(const Plan& plan, RankTimes times, int stage, std::vector<RankTi
       const auto arrival = [&](int rank) { return times[size_t(rank)][at].arrive_ns; };
       const int last = *std::ranges::max_element(group, {}, arrival);
       for (const int rank : group)
-        if (rank != last) ranks[size_t(last)].delayed_others += waited(times[size_t(rank)][at]);
+        if (rank != last) ranks[size_t(last)].delayed_others += waited(times[size_t(rank)][done]);
     }
   }
 }
@@ -92,8 +94,9 @@ PredictedStep predicted_step(const Plan& plan, int stage) {
   int position = 0;
   for (const Instruction& instruction : plan.instructions(stage)) {
     const auto [start, end] = spans[size_t(position)];
-    slices.push_back(
-        {start, end, position++, is_communication(instruction.kind()) ? TimePart::transfer : TimePart::work});
+    const TimePart part = is_communication(instruction.kind()) ? TimePart::transfer : TimePart::work;
+    if (!instruction.as<CollectiveStart>()) slices.push_back({start, end, position, part});
+    ++position;
     if (phases.empty() || phases.back().phase != instruction.phase || start > phases.back().end)
       phases.push_back({instruction.phase, start, end});
     phases.back().end = predicted.seconds = end;
@@ -150,8 +153,10 @@ std::vector<int> MeasuredStep::extremes() const {
 std::optional<Meeting> meeting_of(const Plan& plan, RankTimes times, int rank, int position) {
   if (!is_of(plan, times) || rank < 0 || rank >= std::ssize(times)) return std::nullopt;
   if (position < 0 || position >= plan.instructions(plan.stage_of(rank)).size()) return std::nullopt;
-  const Instruction& instruction = plan.instructions(plan.stage_of(rank))[position];
-  const auto time = [&](int member) { return times[size_t(member)][size_t(position)]; };
+  const SequenceInstructions steps = plan.instructions(plan.stage_of(rank));
+  const int start = steps.start_of(position), done = steps.done_of(start);
+  const Instruction& instruction = steps[start];
+  const auto time = [&](int member) { return times[size_t(member)][size_t(done)]; };
   const auto moved = [&](int member) { return double(time(member).end_ns - time(member).start_ns) * 1e-9; };
   if (is_transfer(instruction.kind())) {
     const int peer = peer_of(plan, instruction, rank);
@@ -162,7 +167,7 @@ std::optional<Meeting> meeting_of(const Plan& plan, RankTimes times, int rank, i
   meeting.ranks = plan.mesh.group(rank, {instruction.axes().begin(), instruction.axes().end()});
   for (const int member : meeting.ranks)
     if (member >= std::ssize(times) || plan.host_of(member) != plan.host_of(rank)) return std::nullopt;
-  const auto arrival = [&](int member) { return time(member).arrive_ns; };
+  const auto arrival = [&](int member) { return times[size_t(member)][size_t(start)].arrive_ns; };
   const auto [first, last] = std::ranges::minmax_element(meeting.ranks, {}, arrival);
   meeting.last = *last;
   meeting.spread = double(arrival(*last) - arrival(*first)) * 1e-9;

@@ -17,7 +17,7 @@ struct PhaseSpan {
 };
 
 // The predicted run of the main sequence of a plan's stage: its steps one after the other, in a pipeline with what the
-// stage waits between them.
+// stage waits between them. A collective's start, which takes no time, is no slice.
 struct PredictedStep {
   TimelineTrack track;
   std::vector<PhaseSpan> phases;
@@ -60,8 +60,8 @@ struct MeasuredStep {
 // among ranks whose clocks can be compared: those of one host.
 std::optional<MeasuredStep> measured_step(const Plan& plan, std::span<const std::vector<PlanStepTime>> times);
 
-// How the ranks that take part in one communication step came to it. Nothing for a step that does not communicate, and
-// where they are of several hosts.
+// How the ranks that take part in one communication step came to it, of a collective to its start (`position` may be
+// that of its done, too). Nothing for a step that does not communicate, and where they are of several hosts.
 struct Meeting {
   std::vector<int> ranks;
   int last = -1;        // the rank that came last, or sent

@@ -1,0 +1,256 @@
+#include "engine/plan/overlap_schedule.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <span>
+
+#include "engine/graph/op_definition.h"
+#include "engine/program/dependencies.h"
+#include "engine/simulate/stage_clock.h"
+
+namespace shardscope {
+
+namespace {
+
+// For each instruction of a task others of it, as one array.
+class Neighbours {
+ public:
+  Neighbours(const std::vector<Dependency>& dependencies, size_t count, int Dependency::*of, int Dependency::*other)
+      : first_(count + 1) {
+    for (const Dependency& one : dependencies) ++first_[static_cast<size_t>(one.*of) + 1];
+    for (size_t i = 0; i < count; ++i) first_[i + 1] += first_[i];
+    list_.resize(dependencies.size());
+    std::vector<size_t> next(first_.begin(), first_.end() - 1);
+    for (const Dependency& one : dependencies) list_[next[static_cast<size_t>(one.*of)]++] = one.*other;
+  }
+  std::span<const int> operator[](int index) const {
+    const auto at = static_cast<size_t>(index);
+    return std::span(list_).subspan(first_[at], first_[at + 1] - first_[at]);
+  }
+
+ private:
+  std::vector<size_t> first_;
+  std::vector<int> list_;
+};
+
+class OverlappedTask {
+ public:
+  OverlappedTask(const Program& program, const Graph& graph, const Task& task, std::span<const double> seconds,
+                 const std::vector<Dependency>& dependencies, const Streams& streams, double lookahead)
+      : program_(program),
+        graph_(graph),
+        task_(task),
+        seconds_(seconds),
+        streams_(streams),
+        lookahead_(lookahead),
+        count_(task.instructions.size()),
+        makers_(dependencies, count_, &Dependency::behind, &Dependency::before),
+        users_(dependencies, count_, &Dependency::before, &Dependency::behind),
+        role_(count_),
+        done_of_(count_, -1),
+        earliest_(count_),
+        slot_(count_),
+        is_issued_(count_),
+        open_(program.groups.size()),
+        clock_(streams) {}
+
+  IssueOrder run() {
+    classify();
+    walk_back();
+    walk_forward();
+    return IssueOrder(std::move(order_));
+  }
+
+ private:
+  // fixed: in the listed order. carried: goes ahead with a start that needs it.
+  enum class Role : uint8_t { fixed, carried, start, done };
+  // A place in the list: movable instructions with slot i are issued before the listed instruction i.
+
+  size_t at(int index) const { return static_cast<size_t>(index); }
+  int stream(const CollectiveStart& start) const { return streams_.of(program_, start); }
+  const CollectiveStart& start_at(int index) const { return *task_.instructions[at(index)].as<CollectiveStart>(); }
+  size_t group(int start) const {
+    return static_cast<size_t>(std::ranges::find(program_.groups, start_at(start).axes) - program_.groups.begin());
+  }
+  // How long a start is to be ahead of its done.
+  double wanted(int start) const {
+    const auto joined = streams_.find(Streams::compute, stream(start_at(start)));
+    return lookahead_ * seconds_[at(start)] * joined->of_second;
+  }
+
+  void classify() {
+    for (int i = 0; i < static_cast<int>(count_); ++i) {
+      const Instruction& instruction = task_.instructions[at(i)];
+      if (const CollectiveStart* start = instruction.as<CollectiveStart>()) {
+        if (streams_.find(Streams::compute, stream(*start))) role_[at(i)] = Role::start;
+      } else if (const CollectiveDone* done = instruction.as<CollectiveDone>()) {
+        done_of_[at(done->start)] = i;
+        if (role_[at(done->start)] == Role::start) role_[at(i)] = Role::done;
+      } else if (may_be_carried(i)) {
+        role_[at(i)] = Role::carried;
+      }
+      if (role_[at(i)] == Role::fixed) {
+        earliest_[at(i)] = i;
+        continue;
+      }
+      for (int maker : makers_[i]) {
+        const int behind = role_[at(maker)] == Role::fixed ? maker + 1 : earliest_[at(maker)];
+        earliest_[at(i)] = std::max(earliest_[at(i)], behind);
+      }
+    }
+  }
+
+  bool may_be_carried(int index) const {
+    const Instruction& instruction = task_.instructions[at(index)];
+    if (const Compute* compute = instruction.as<Compute>()) {
+      const OpDefinition* op = instruction.op == no_id ? nullptr : graph_.ops[instruction.op].definition;
+      if (compute->operands.size() != 1 || (op && op->must_be_in_place())) return false;
+    } else if (!instruction.as<Slice>()) {
+      return false;
+    }
+    const bool is_slice = instruction.as<Slice>();
+    return std::ranges::all_of(makers_[index], [&](int maker) {
+      return role_[at(maker)] == Role::carried || (is_slice && role_[at(maker)] == Role::done);
+    });
+  }
+
+  void walk_back() {
+    std::vector<double> computed(count_ + 1);  // seconds before each slot
+    for (size_t i = 0; i < count_; ++i) {
+      const bool computes = role_[i] == Role::fixed || role_[i] == Role::carried;
+      computed[i + 1] = computed[i] + (computes ? seconds_[i] : 0);
+    }
+    std::vector<double> free_until(streams_.names.size(), std::numeric_limits<double>::infinity());
+    for (int i = static_cast<int>(count_) - 1; i >= 0; --i) {
+      if (role_[at(i)] == Role::fixed) {
+        slot_[at(i)] = i;
+        continue;
+      }
+      int latest = role_[at(i)] == Role::done ? static_cast<int>(count_) : i;
+      for (int user : users_[i]) latest = std::min(latest, slot_[at(user)]);
+      if (role_[at(i)] == Role::start) {
+        double& until = free_until[at(stream(start_at(i)))];
+        const double begin = std::min(computed[at(slot_[at(done_of_[at(i)])])], until) - wanted(i);
+        const auto behind = std::ranges::upper_bound(computed, begin);
+        latest = std::clamp(static_cast<int>(behind - computed.begin()) - 1, earliest_[at(i)], i);
+        until = computed[at(latest)];
+      }
+      slot_[at(i)] = std::max(latest, earliest_[at(i)]);
+    }
+  }
+
+  void walk_forward() {
+    std::vector<std::vector<int>> moved(count_ + 1);  // by slot
+    for (int i = 0; i < static_cast<int>(count_); ++i) {
+      if (role_[at(i)] == Role::start || role_[at(i)] == Role::carried)
+        moved[at(before_pair(slot_[at(i)]))].push_back(i);
+    }
+    for (int i = 0; i < static_cast<int>(count_); ++i) {
+      for (int one : moved[at(i)]) issue(one);
+      if (role_[at(i)] == Role::fixed) issue(i);
+      if (i + 1 == static_cast<int>(count_) || before_pair(i + 1) == i + 1) retire();
+    }
+    for (size_t place = 0; place < order_.size(); ++place) {
+      const int done = done_of_[at(order_[place])];
+      if (done >= 0 && !is_issued_[at(done)]) finish(done);
+    }
+  }
+
+  // Nothing comes between a start and a done that block.
+  int before_pair(int slot) const {
+    const bool parts = slot < static_cast<int>(count_) && role_[at(slot)] == Role::fixed &&
+                       task_.instructions[at(slot)].as<CollectiveDone>();
+    return parts ? task_.instructions[at(slot)].as<CollectiveDone>()->start : slot;
+  }
+
+  void issue(int index) {
+    for (int maker : makers_[index]) {
+      if (role_[at(maker)] == Role::done && !is_issued_[at(maker)]) finish(maker);
+    }
+    const Instruction& instruction = task_.instructions[at(index)];
+    if (const CollectiveStart* start = instruction.as<CollectiveStart>()) {
+      if (role_[at(index)] == Role::start) {
+        std::deque<Open>& open = open_[group(index)];
+        if (open.size() == most_open_collectives) finish(done_of_[at(open.front().start)]);
+        open.push_back({index, clock_.time() + wanted(index)});
+      }
+      clock_.start(index, stream(*start), seconds_[at(index)]);
+    } else if (const CollectiveDone* done = instruction.as<CollectiveDone>()) {
+      clock_.finish(done->start, stream(start_at(done->start)));
+    } else {
+      clock_.compute(seconds_[at(index)]);
+    }
+    append(index);
+  }
+
+  void append(int index) {
+    is_issued_[at(index)] = true;
+    order_.push_back(index);
+  }
+
+  // With those of its group that were started before it.
+  void finish(int done) {
+    const int start = task_.instructions[at(done)].as<CollectiveDone>()->start;
+    std::deque<Open>& open = open_[group(start)];
+    while (!is_issued_[at(done)]) {
+      const int oldest = open.front().start;
+      open.pop_front();
+      clock_.finish(oldest, stream(start_at(oldest)));
+      append(done_of_[at(oldest)]);
+    }
+  }
+
+  void retire() {
+    for (std::deque<Open>& open : open_) {
+      while (!open.empty() && clock_.time() >= open.front().until &&
+             !clock_.is_open(open.front().start, stream(start_at(open.front().start))))
+        finish(done_of_[at(open.front().start)]);
+    }
+  }
+
+  struct Open {
+    int start = -1;
+    double until = 0;  // it stays open so long
+  };
+
+  const Program& program_;
+  const Graph& graph_;
+  const Task& task_;
+  std::span<const double> seconds_;
+  const Streams& streams_;
+  double lookahead_;
+  size_t count_;
+  Neighbours makers_, users_;  // what an instruction depends on, and what depends on it
+  std::vector<Role> role_;
+  std::vector<int> done_of_;
+  std::vector<int> earliest_, slot_;
+  std::vector<bool> is_issued_;
+  std::vector<std::deque<Open>> open_;  // per group
+  StageClock clock_;
+  std::vector<int> order_;
+};
+
+bool has_collectives(const Task& task) {
+  return std::ranges::any_of(task.instructions,
+                             [](const Instruction& instruction) { return is_collective(instruction.kind()); });
+}
+
+}  // namespace
+
+std::vector<IssueOrder> overlapped_orders(const Program& program, const Graph& graph,
+                                          const InstructionTable<double>& seconds, const Streams& streams,
+                                          double lookahead) {
+  Dependencies dependencies(program, graph);
+  std::vector<IssueOrder> orders;
+  for (int t = 0; t < static_cast<int>(program.tasks.size()); ++t) {
+    const Task& task = program.tasks[static_cast<size_t>(t)];
+    orders.push_back(has_collectives(task) ? OverlappedTask(program, graph, task, seconds.tasks[static_cast<size_t>(t)],
+                                                            dependencies.of(t), streams, lookahead)
+                                                 .run()
+                                           : IssueOrder());
+  }
+  return orders;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,44 @@
+#include "engine/plan/scheduled_program.h"
+
+#include <algorithm>
+
+#include "engine/plan/memory_plan.h"
+#include "engine/plan/overlap_schedule.h"
+
+namespace shardscope {
+
+namespace {
+
+ScheduledProgram as_ordered(Program& program, const ScheduleProblem& problem) {
+  ScheduledProgram scheduled;
+  size_channels(program, problem.graph, problem.mesh, problem.seconds, problem.streams);
+  for (int stage = 0; stage < program.stages; ++stage)
+    scheduled.arenas.push_back(plan_memory(program, problem.graph, problem.threads, stage));
+  scheduled.simulation =
+      simulate(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds, problem.streams);
+  return scheduled;
+}
+
+}  // namespace
+
+int64_t ScheduledProgram::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
+
+ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
+  ScheduledProgram blocking = as_ordered(program, problem);
+  if (problem.overlap == OverlapMode::off || !problem.streams.may_hide_communication()) return blocking;
+  const int64_t limit = std::max(problem.memory_limit_bytes, blocking.arena_bytes());
+  const std::vector<StageChannel> channels = program.channels;
+  for (double lookahead : {2.0, 1.0, 0.5, 0.0}) {
+    std::vector<IssueOrder> orders =
+        overlapped_orders(program, problem.graph, problem.seconds, problem.streams, lookahead);
+    for (size_t t = 0; t < program.tasks.size(); ++t) program.tasks[t].order = std::move(orders[t]);
+    ScheduledProgram overlapped = as_ordered(program, problem);
+    if (overlapped.arena_bytes() <= limit && overlapped.simulation.seconds < blocking.simulation.seconds)
+      return overlapped;
+  }
+  for (Task& task : program.tasks) task.order = {};
+  program.channels = channels;
+  return blocking;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/program/program.h"
+
+namespace shardscope {
+
+class MachinePrices;
+
+// What a device does one thing at a time on: `compute` (all instructions but the transfers of collectives) and, for
+// each level of the machine, the communication over it.
+struct Streams {
+  static constexpr int compute = 0;
+  // Two streams that run at the same time: how many times as long each takes meanwhile.
+  struct Slowdown {
+    double of_first = 1, of_second = 1;
+  };
+
+  std::vector<std::string> names{"compute", "communication"};
+  std::vector<int> of_group;  // per Program::groups: the stream of its collectives; empty: 1
+  std::vector<std::vector<std::optional<Slowdown>>> joined;  // by pair; nothing: one after the other; empty: all so
+
+  int of(const Program& program, const CollectiveStart& start) const;
+  // Nothing where they run one after the other.
+  std::optional<Slowdown> find(int first, int second) const;
+  // Whether any collective of a program may run beside what the device computes.
+  bool may_hide_communication() const;
+};
+
+// By where the machine has the program's groups, and its rules of overlap. `mesh` is that of all devices.
+Streams streams_on(const MachinePrices& prices, const Program& program, const Mesh& mesh);
+
+}  // namespace shardscope

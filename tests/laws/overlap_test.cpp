@@ -1,0 +1,152 @@
+#include <QtTest>
+
+#include <random>
+
+#include "engine/plan/memory_plan.h"
+#include "engine/plan/scheduled_program.h"
+#include "engine/plan/stages.h"
+#include "engine/worker/thread_training.h"
+#include "tests/laws/preset_case.h"
+#include "tests/laws/stage_memory.h"
+#include "tests/program/random_order.h"
+#include "tests/test_program.h"
+
+namespace overlap_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+// All collectives may run beside what a device computes.
+Streams joined(const Program& program) {
+  Streams streams;
+  streams.names = {"compute", "network"};
+  streams.of_group.assign(program.groups.size(), 1);
+  streams.joined.assign(2, std::vector<std::optional<Streams::Slowdown>>(2));
+  streams.joined[0][1] = streams.joined[1][0] = Streams::Slowdown{1, 1};
+  return streams;
+}
+
+void check(const Plan& plan, const Mesh& mesh) {
+  verify(plan.program, *plan.graph, mesh);
+  prove_no_deadlock(plan.program, *plan.graph, mesh);
+  Dependencies dependencies(plan.program, *plan.graph);
+  for (int t = 0; t < static_cast<int>(plan.program.tasks.size()); ++t) {
+    const Task& task = plan.program.tasks[static_cast<size_t>(t)];
+    for (const auto& [before, behind, kind] : dependencies.of(t, plan.arenas[static_cast<size_t>(task.stage)]))
+      QVERIFY(task.order.place(before) < task.order.place(behind));
+  }
+  for (const ArenaLayout& arena : plan.arenas) verify_memory(arena);
+  check_stage_memory(plan);
+}
+
+void trains_alike(const Plan& plan, const Plan& other) {
+  constexpr int64_t steps = 3;
+  const ThreadTraining here = train_in_threads(plan, steps), there = train_in_threads(other, steps);
+  QCOMPARE(here.steps.size(), there.steps.size());
+  for (size_t s = 0; s < here.steps.size(); ++s)
+    QCOMPARE(value_of(here.steps[s].metrics, "loss"), value_of(there.steps[s].metrics, "loss"));
+  QVERIFY(here.parameters == there.parameters);
+  for (size_t r = 0; r < there.ranks.size(); ++r) {
+    QCOMPARE(there.ranks[r].arena_bytes, other.arena_of(static_cast<int>(r)).bytes);
+    QCOMPARE(there.ranks[r].wire_bytes, here.ranks[r].wire_bytes);
+  }
+}
+
+}  // namespace
+
+// Law 10: overlap on or off, and any order that dependencies allow: the same bits.
+class OverlapTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_order_trains_to_the_same_bits_data() {
+    QTest::addColumn<QString>("preset");
+    QTest::addColumn<QStringList>("settings");
+    QTest::addColumn<bool>("moves");  // there are collectives that gain by it
+    const auto row = [](const char* preset, const std::vector<std::string>& settings, bool moves = true) {
+      QStringList list;
+      for (const std::string& setting : settings) list << QString::fromStdString(setting);
+      QTest::newRow(qPrintable(QString(preset) + " " + list.join(' '))) << QString(preset) << list << moves;
+    };
+    for (const MeshSize& mesh : {MeshSize{4, 2}, MeshSize{8, 1}, MeshSize{1, 8}}) {
+      std::vector<std::string> settings = small_size();
+      for (const std::string& setting : mesh_overrides(mesh.data, mesh.model)) settings.push_back(setting);
+      row("parallax_decoder", settings);
+      settings.push_back("sharding.mode=as_written");
+      row("parallax_decoder", settings);
+    }
+    row("tiny_lm_fsdp", {});
+    row("tiny_lm_dp", {});
+    row("mintext_mlp", {}, false);
+    row("workshop_1f1b", {}, false);
+    row("workshop_zero_bubble", {}, false);
+  }
+  void every_order_trains_to_the_same_bits() {
+    QFETCH(QString, preset);
+    QFETCH(QStringList, settings);
+    std::vector<std::string> overrides;
+    for (const QString& setting : settings) overrides.push_back(setting.toStdString());
+    const Plan plan = compile(load_preset(preset.toStdString(), overrides), DeviceProfile{});
+    const Mesh mesh = mesh_of_a_stage(plan.config.pipeline, plan.mesh);
+    const int threads = plan.profile.threads_per_rank(plan.mesh.device_count());
+
+    Plan overlapped = plan;
+    const Streams streams = joined(plan.program);
+    const ScheduleProblem problem{
+        *plan.graph,           mesh, plan.instruction_seconds, streams, threads, std::numeric_limits<int64_t>::max(),
+        OverlapMode::automatic};
+    ScheduledProgram scheduled = schedule(overlapped.program, problem);
+    QVERIFY(scheduled.simulation.seconds <= plan.simulation.seconds * (1 + 1e-12));
+    QFETCH(bool, moves);
+    QCOMPARE(std::ranges::any_of(overlapped.program.tasks, [](const Task& task) { return !task.order.is_as_listed(); }),
+             moves);
+    overlapped.arenas = std::move(scheduled.arenas);
+    check(overlapped, mesh);
+    trains_alike(plan, overlapped);
+
+    Plan shuffled = plan;
+    std::mt19937 random(7);
+    for (int t = 0; t < static_cast<int>(shuffled.program.tasks.size()); ++t)
+      shuffled.program.tasks[static_cast<size_t>(t)].order = random_order(plan.program, *plan.graph, t, random);
+    for (int stage = 0; stage < shuffled.program.stages; ++stage)
+      shuffled.arenas[static_cast<size_t>(stage)] = plan_memory(shuffled.program, *plan.graph, threads, stage);
+    check(shuffled, mesh);
+    trains_alike(plan, shuffled);
+  }
+
+  // What fits without overlap fits with it.
+  void overlap_keeps_to_the_memory_limit() {
+    const Plan plan = compile(load_preset("tiny_lm_fsdp"), DeviceProfile{});
+    const Streams streams = joined(plan.program);
+    int64_t before = 0;
+    for (double share : {1.0, 1.05, 1.2, 2.0}) {
+      Program program = plan.program;
+      const auto limit = static_cast<int64_t>(share * static_cast<double>(plan.arena_bytes()));
+      const ScheduledProgram scheduled =
+          schedule(program, {*plan.graph, plan.mesh, plan.instruction_seconds, streams,
+                             plan.profile.threads_per_rank(plan.mesh.device_count()), limit, OverlapMode::automatic});
+      QVERIFY(scheduled.arena_bytes() <= limit);
+      QVERIFY(scheduled.simulation.seconds <= plan.simulation.seconds * (1 + 1e-12));
+      QVERIFY(scheduled.arena_bytes() >= before);
+      before = scheduled.arena_bytes();
+    }
+  }
+
+  void off_is_as_listed() {
+    const Plan plan = compile(load_preset("tiny_lm_fsdp"), DeviceProfile{});
+    Program program = plan.program;
+    const ScheduledProgram scheduled =
+        schedule(program, {*plan.graph, plan.mesh, plan.instruction_seconds, joined(program), 1,
+                           std::numeric_limits<int64_t>::max(), OverlapMode::off});
+    for (const Task& task : program.tasks) QVERIFY(task.order.is_as_listed());
+    QVERIFY(scheduled.simulation.seconds > 0);
+  }
+};
+
+REGISTER_TEST(OverlapTest)
+
+}  // namespace overlap_test
+
+#include "overlap_test.moc"

@@ -1,0 +1,126 @@
+#include "engine/plan/overlap_schedule.h"
+
+#include <QTest>
+#include <algorithm>
+
+#include "engine/simulate/simulation.h"
+#include "tests/program/random_program.h"
+#include "tests/test_program.h"
+
+namespace overlap_schedule_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+Streams streams_of(bool inside_may_overlap) {
+  Streams streams;
+  streams.names = {"compute", "inside", "across"};
+  streams.of_group = {1, 2};
+  streams.joined.assign(3, std::vector<std::optional<Streams::Slowdown>>(3));
+  streams.joined[0][2] = streams.joined[2][0] = Streams::Slowdown{1, 1};
+  if (inside_may_overlap) streams.joined[0][1] = streams.joined[1][0] = Streams::Slowdown{1, 1};
+  return streams;
+}
+
+double seconds_of(const RandomProgram& one, const Streams& streams) {
+  return simulate(one.program, one.graph, one.mesh, Purpose::train_step, one.seconds, streams).seconds;
+}
+
+// Layers that need a gathered weight each: gather 1 s, compute 2 s with the layer before's result.
+RandomProgram layers(int count) {
+  RandomProgram one;
+  one.program.groups.resize(2);
+  one.program.groups[1].push_back(1);
+  one.program.tasks.push_back({"forward", Phase::forward, {}, {}, {}});
+  one.seconds.tasks.emplace_back();
+  one.program.values.resize(static_cast<size_t>(3 * count));
+  for (ProgramValue& value : one.program.values) value.moved = true;
+  for (int layer = 0; layer < count; ++layer) {
+    const int shard = layer, weight = count + layer, result = 2 * count + layer;
+    one.task().inputs.push_back(shard);
+    CollectiveStart start;
+    start.operands = {shard};
+    start.destinations = {weight};
+    start.axes = one.program.groups[1];
+    Compute compute{{weight}, {result}};
+    if (layer > 0) compute.operands.push_back(result - 1);
+    const CollectiveDone done{start.kind, one.task().size(), {weight}};
+    one.task().instructions.push_back({Phase::forward, no_id, start});
+    one.task().instructions.push_back({Phase::forward, no_id, done});
+    one.task().instructions.push_back({Phase::forward, no_id, compute});
+    one.seconds.tasks[0].insert(one.seconds.tasks[0].end(), {1, 0, 2});
+  }
+  one.program.sequences = {make_sequence(Purpose::train_step, {{0}}, one.program.tasks)};
+  return one;
+}
+
+}  // namespace
+
+class OverlapScheduleTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void weights_are_gathered_a_layer_ahead() {
+    RandomProgram one = layers(4);
+    const Streams streams = streams_of(false);
+    QCOMPARE(seconds_of(one, streams), 12.0);
+    one.task().order = overlapped_orders(one.program, one.graph, one.seconds, streams, 1)[0];
+    QCOMPARE(seconds_of(one, streams), 9.0);
+    // The first two starts, the first done, then by layer its compute, the next one's done, and the start after that.
+    std::vector<int> order;
+    for (int place = 0; place < one.task().size(); ++place) order.push_back(one.task().order.index(place));
+    QVERIFY((order == std::vector<int>{0, 3, 1, 2, 4, 6, 5, 7, 9, 8, 10, 11}));
+  }
+
+  void every_order_is_sound_and_what_may_not_overlap_keeps_its_place() {
+    RandomPrograms programs(1);
+    int moved = 0;
+    for (int round = 0; round < 400; ++round) {
+      RandomProgram one = programs.next();
+      for (bool inside : {false, true}) {
+        for (double lookahead : {0.0, 0.5, 2.0}) {
+          one.task().order = overlapped_orders(one.program, one.graph, one.seconds, streams_of(inside), lookahead)[0];
+          verify(one.program, one.graph, one.mesh);
+          moved += !one.task().order.is_as_listed();
+          int last = -1;
+          for (int place = 0; place < one.task().size(); ++place) {
+            const int index = one.task().order.index(place);
+            const Instruction& instruction = one.task().issued(place);
+            if (instruction.as<Compute>() && instruction.operands().size() != 1) {
+              QVERIFY(index > last);
+              last = index;
+            }
+            const bool blocks = !inside && is_collective(instruction.kind()) && instruction.axes().contains(0);
+            if (blocks) QCOMPARE(one.task().order.index(place + 1), index + 1);
+          }
+        }
+      }
+    }
+    QVERIFY(moved > 400);
+  }
+
+  void orders_gain_time_in_most_programs_and_nothing_moves_where_nothing_may_overlap() {
+    RandomPrograms programs(2);
+    int gains = 0, losses = 0;
+    for (int round = 0; round < 300; ++round) {
+      RandomProgram one = programs.next();
+      QVERIFY(overlapped_orders(one.program, one.graph, one.seconds, Streams(), 1)[0].is_as_listed());
+      const Streams streams = streams_of(true);
+      const double listed = seconds_of(one, streams);
+      one.task().order = overlapped_orders(one.program, one.graph, one.seconds, streams, 1)[0];
+      const double overlapped = seconds_of(one, streams);
+      gains += overlapped < listed - 1e-9;
+      losses += overlapped > listed + 1e-9;
+    }
+    QVERIFY(gains > 100);
+    QCOMPARE(losses, 0);
+  }
+};
+
+REGISTER_TEST(OverlapScheduleTest)
+
+}  // namespace overlap_schedule_test
+
+#include "overlap_schedule_test.moc"

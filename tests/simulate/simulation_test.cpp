@@ -1,0 +1,140 @@
+#include "engine/simulate/simulation.h"
+
+#include <QTest>
+#include <algorithm>
+#include <cmath>
+
+#include "engine/program/dependencies.h"
+#include "tests/program/random_order.h"
+#include "tests/program/random_program.h"
+#include "tests/test_program.h"
+
+namespace simulation_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+constexpr int rounds = 300;
+
+// Both groups have a stream of their own.
+Streams two_levels(bool may_overlap, double slowdown = 1) {
+  Streams streams;
+  streams.names = {"compute", "inside", "across"};
+  streams.of_group = {1, 2};
+  streams.joined.assign(3, std::vector<std::optional<Streams::Slowdown>>(3));
+  for (size_t a = 0; a < 3 && may_overlap; ++a) {
+    for (size_t b = 0; b < 3; ++b) {
+      if (a != b) streams.joined[a][b] = Streams::Slowdown{slowdown, slowdown};
+    }
+  }
+  return streams;
+}
+
+RandomProgram reordered(RandomPrograms& programs) {
+  RandomProgram one = programs.next();
+  std::mt19937 random(static_cast<unsigned>(programs.below(1 << 20)));
+  one.task().order = random_order(one.program, one.graph, 0, random);
+  return one;
+}
+
+Simulation simulated(const RandomProgram& one, const Streams& streams) {
+  return simulate(one.program, one.graph, one.mesh, Purpose::train_step, one.seconds, streams);
+}
+
+double sum(const RandomProgram& one, bool with_collectives) {
+  double seconds = 0;
+  for (int i = 0; i < one.task().size(); ++i) {
+    if (with_collectives || !is_collective(one.task().instructions[static_cast<size_t>(i)].kind()))
+      seconds += one.seconds.tasks[0][static_cast<size_t>(i)];
+  }
+  return seconds;
+}
+
+bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b)); }
+
+}  // namespace
+
+class SimulationTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void streams_that_are_not_joined_take_the_sum_of_their_parts_in_any_order() {
+    RandomPrograms programs(1);
+    for (int round = 0; round < rounds; ++round) {
+      const RandomProgram one = reordered(programs);
+      for (const Streams& streams : {Streams(), two_levels(false)}) {
+        const Simulation simulation = simulated(one, streams);
+        QVERIFY(near(simulation.seconds, sum(one, true)));
+        QVERIFY(near(simulation.communication[0].exposed, sum(one, true) - sum(one, false)));
+        QCOMPARE(simulation.communication[0].hidden, 0.0);
+        QVERIFY(near(simulation.bubble, 0));
+      }
+    }
+  }
+
+  void with_infinitely_fast_links_a_program_takes_its_compute_time() {
+    RandomPrograms programs(2);
+    for (int round = 0; round < rounds; ++round) {
+      RandomProgram one = reordered(programs);
+      for (int i = 0; i < one.task().size(); ++i) {
+        if (is_collective(one.task().instructions[static_cast<size_t>(i)].kind()))
+          one.seconds.tasks[0][static_cast<size_t>(i)] = 0;
+      }
+      for (bool may_overlap : {false, true})
+        QVERIFY(near(simulated(one, two_levels(may_overlap, 1.5)).seconds, sum(one, false)));
+    }
+  }
+
+  void nothing_starts_before_what_it_depends_on_has_ended() {
+    RandomPrograms programs(3);
+    for (int round = 0; round < rounds; ++round) {
+      const RandomProgram one = reordered(programs);
+      const Simulation simulation = simulated(one, two_levels(round % 2, 1 + round % 3));
+      std::vector<TimeSpan> transfer(one.task().instructions.size());
+      for (const TransferSpan& span : simulation.transfers[0])
+        transfer[static_cast<size_t>(one.task().order.index(span.position))] = span.span;
+      // Of a start that of its transfer.
+      const auto span_of = [&](int index) {
+        return is_collective(one.task().instructions[static_cast<size_t>(index)].kind())
+                   ? transfer[static_cast<size_t>(index)]
+                   : simulation.stages[0][static_cast<size_t>(one.task().order.place(index))];
+      };
+      for (const Dependency& dependency : Dependencies(one.program, one.graph).of(0)) {
+        const bool is_done = one.task().instructions[static_cast<size_t>(dependency.behind)].as<CollectiveDone>();
+        const TimeSpan behind = span_of(dependency.behind);
+        QVERIFY((is_done ? behind.end : behind.start) >= span_of(dependency.before).end - 1e-12);
+      }
+    }
+  }
+
+  void a_stream_does_one_thing_at_a_time_and_without_slowing_down_overlap_never_takes_longer() {
+    RandomPrograms programs(4);
+    double gained = 0;
+    for (int round = 0; round < rounds; ++round) {
+      const RandomProgram one = reordered(programs);
+      const Simulation simulation = simulated(one, two_levels(true));
+      double end = 0;
+      for (const TimeSpan& span : simulation.stages[0]) {
+        QVERIFY(span.start >= end - 1e-12 && span.end >= span.start);
+        end = span.end;
+      }
+      std::vector<double> free(3);
+      for (const TransferSpan& transfer : simulation.transfers[0]) {
+        QVERIFY(transfer.span.start >= free[static_cast<size_t>(transfer.stream)] - 1e-12);
+        free[static_cast<size_t>(transfer.stream)] = transfer.span.end;
+      }
+      QVERIFY(simulation.seconds <= sum(one, true) + 1e-9 && simulation.seconds >= sum(one, false) - 1e-9);
+      QVERIFY(near(simulation.seconds, sum(one, false) + simulation.communication[0].exposed));
+      gained += sum(one, true) - simulation.seconds;
+    }
+    QVERIFY(gained > 1);
+  }
+};
+
+REGISTER_TEST(SimulationTest)
+
+}  // namespace simulation_test
+
+#include "simulation_test.moc"
