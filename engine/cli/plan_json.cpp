@@ -71,6 +71,14 @@ Json pipeline(const Plan& plan) {
           {"bubble", plan.simulation.bubble},  {"bubble_of_equal_stages", pipeline.equal_bubble}};
 }
 
+// By stage.
+Json communication(const Plan& plan) {
+  Json list = Json::array();
+  for (const auto& [exposed, hidden] : plan.simulation.communication)
+    list.push_back({{"exposed_seconds", exposed}, {"hidden_seconds", hidden}});
+  return list;
+}
+
 Json texts(const std::vector<Error>& errors) {
   Json list = Json::array();
   for (const Error& error : errors) list.push_back(to_string(error));
@@ -109,6 +117,7 @@ std::string plan_json(const Plan& plan) {
                {"wire_bytes_per_device", plan.totals.wire_bytes_per_device},
                {"flops_per_device", plan.totals.flops_per_device},
                {"seconds_per_step", plan.totals.seconds_per_step},
+               {"communication", communication(plan)},
                {"hash", fmt::format("{:016x}", plan.hash)},
                {"planning_ms", plan.planning_milliseconds},
                {"collectives", collectives(plan)},

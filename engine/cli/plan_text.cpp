@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "engine/base/plural.h"
 #include "engine/cli/plan_report.h"
 #include "engine/cli/text_table.h"
@@ -96,6 +98,11 @@ std::string plan_text(const Plan& plan) {
   text += fmt::format("Each device sends {} and computes {:.2f} GFLOP a step, about {:.3g} s\n",
                       bytes_text(plan.totals.wire_bytes_per_device), plan.totals.flops_per_device / 1e9,
                       plan.totals.seconds_per_step);
+  const auto most_hidden =
+      std::ranges::max_element(plan.simulation.communication, {}, &Simulation::Communication::hidden);
+  if (most_hidden != plan.simulation.communication.end() && most_hidden->hidden > 0)
+    text += fmt::format("Collectives: {:.3g} s exposed, {:.3g} s hidden behind computation\n", most_hidden->exposed,
+                        most_hidden->hidden);
   if (!plan.bf16_products.empty()) text += fmt::format("bf16 matrix products: {}\n", plan.bf16_products);
   text += fmt::format("Plan {:016x}, made in {:.1f} ms\n", plan.hash, plan.planning_milliseconds);
   for (const Error& warning : plan.warnings) text += fmt::format("warning: {}\n", to_string(warning));

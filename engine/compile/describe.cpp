@@ -76,7 +76,7 @@ std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const st
   return layouts;
 }
 
-PlanTotals total(const Program& program, const ArenaLayout& arena, const InstructionTable<double>& seconds, int stage) {
+PlanTotals total(const Program& program, const ArenaLayout& arena, const Simulation& simulation, int stage) {
   PlanTotals totals;
   const MemoryPeak peak = memory_peak(arena);
   totals.memory = peak.categories;
@@ -86,7 +86,7 @@ PlanTotals total(const Program& program, const ArenaLayout& arena, const Instruc
     totals.wire_bytes_per_device += instruction.wire_bytes();
     totals.flops_per_device += instruction.flops();
   }
-  totals.seconds_per_step = main_seconds(program, seconds, stage);
+  totals.seconds_per_step = simulation.working_seconds(stage);
   return totals;
 }
 

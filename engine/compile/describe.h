@@ -20,7 +20,7 @@ std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& m
 std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const std::vector<Origin>& origins,
                                           LayoutMode mode, const LaidOut& laid_out);
 
-PlanTotals total(const Program& program, const ArenaLayout& arena, const InstructionTable<double>& seconds, int stage);
+PlanTotals total(const Program& program, const ArenaLayout& arena, const Simulation& simulation, int stage);
 // The largest of each, and the time that the plan takes.
 PlanTotals total(const std::vector<PlanTotals>& stages, double seconds);
 

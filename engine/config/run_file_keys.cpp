@@ -54,8 +54,10 @@ const Keys& zero() {
 }
 
 const Keys& schedule() {
-  static const Keys keys = {
-      {"microbatches", false, "4"}, {"rematerialise", false, R"("full")"}, {"rematerialised_layers", false, "2"}, {"overlap", false, R"("off")"}};
+  static const Keys keys = {{"microbatches", false, "4"},
+                            {"rematerialise", false, R"("full")"},
+                            {"rematerialised_layers", false, "2"},
+                            {"overlap", false, R"("off")"}};
   return keys;
 }
 

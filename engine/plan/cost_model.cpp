@@ -30,12 +30,4 @@ InstructionTable<double> predict_seconds(const Program& program, const Graph& gr
   return seconds;
 }
 
-double main_seconds(const Program& program, const InstructionTable<double>& seconds, int stage) {
-  double total = 0;
-  for (const TaskRun& run : program.main(stage).runs) {
-    for (double step : seconds.tasks[run.task]) total += step;
-  }
-  return total;
-}
-
 }  // namespace shardscope

@@ -9,7 +9,5 @@ namespace shardscope {
 double instruction_seconds(const Instruction& instruction, const Program& program, const Graph& graph,
                            const WorkPrices& prices);
 InstructionTable<double> predict_seconds(const Program& program, const Graph& graph, const WorkPrices& prices);
-// Of the instructions of one run of the main sequence.
-double main_seconds(const Program& program, const InstructionTable<double>& seconds, int stage = 0);
 
 }  // namespace shardscope

@@ -37,10 +37,11 @@ class Simulator {
         while (advance(stage)) moved = true;
       }
     }
+    result_.streams = streams_.names;
     double busy = 0;
     for (int stage = 0; stage < program_.stages; ++stage) {
       if (!is_done(stage)) throw cycle(stage);
-      for (const Simulation::Span& span : result_.stages[stage]) busy += span.end - span.start;
+      busy += result_.working_seconds(stage);
       const StageClock& clock = clocks_[stage];
       result_.seconds = std::max(result_.seconds, clock.time());
       result_.communication.push_back({clock.exposed(), clock.hidden()});
@@ -155,6 +156,12 @@ class Simulator {
 };
 
 }  // namespace
+
+double Simulation::working_seconds(int stage) const {
+  double seconds = 0;
+  for (const Span& span : stages[static_cast<size_t>(stage)]) seconds += span.end - span.start;
+  return seconds;
+}
 
 Simulation simulate(const Program& program, const Graph& graph, const Mesh& mesh, Purpose purpose,
                     const InstructionTable<double>& seconds, const Streams& streams) {

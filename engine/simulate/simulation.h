@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/graph/graph.h"
@@ -16,6 +17,7 @@ struct Simulation {
   // waits for the transfer.
   std::vector<std::vector<Span>> stages;
   std::vector<std::vector<TransferSpan>> transfers;  // per stage, by end
+  std::vector<std::string> streams;                  // their names
   struct Communication {
     double exposed = 0;  // the device waits for collectives
     double hidden = 0;   // they run while it computes
@@ -23,6 +25,9 @@ struct Simulation {
   std::vector<Communication> communication;  // per stage
   double seconds = 0;                        // until all are done
   double bubble = 0;                         // share of that time in which a stage waits for others, mean over stages
+
+  // In which a stage's device computes, sends, receives, or waits for a collective.
+  double working_seconds(int stage) const;
 };
 
 // Runs the sequences of all stages of a purpose against each other, on the streams of each (stage_clock.h): a stage

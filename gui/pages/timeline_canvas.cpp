@@ -96,9 +96,13 @@ void TimelineCanvas::lay_out() {
   rows_.clear();
   double longest = 0;
   for (size_t stage = 0; stage < predicted_->size(); ++stage) {
-    rows_.push_back({-1, static_cast<int>(stage), &predicted_->at(stage).track});
-    longest = std::max(longest, predicted_->at(stage).seconds);
+    const PredictedStep& predicted = predicted_->at(stage);
+    rows_.push_back({-1, static_cast<int>(stage), &predicted.track});
+    for (const PredictedStep::Stream& stream : predicted.streams)
+      rows_.push_back({-1, static_cast<int>(stage), &stream.track, qt(stream.name)});
+    longest = std::max(longest, predicted.seconds);
   }
+  predicted_rows_ = rows_.size();
   if (measured_) {
     longest = std::max(longest, measured_->seconds);
     const std::vector<int> extremes = folded_ ? measured_->extremes() : std::vector<int>();
@@ -143,7 +147,7 @@ QRectF TimelineCanvas::time_place() const {
 }
 
 double TimelineCanvas::row_top(size_t row) const {
-  const double group = row >= predicted_->size() ? timeline_heading : 0;
+  const double group = row >= predicted_rows_ ? timeline_heading : 0;
   return timeline_ruler + phases_height() + group + double(row) * (row_height_ + row_gap_) - scroll_->value();
 }
 
@@ -224,7 +228,7 @@ QString TimelineCanvas::heading() const {
 }
 
 void TimelineCanvas::paint_heading(QPainter& painter) const {
-  const double y = row_top(predicted_->size()) - timeline_heading;
+  const double y = row_top(predicted_rows_) - timeline_heading;
   painter.setPen(theme().text);
   painter.drawText(QRectF(12, y, width() - 12 - timeline_right, timeline_heading), Qt::AlignLeft | Qt::AlignVCenter,
                    painter.fontMetrics().elidedText(heading(), Qt::ElideRight, width() - 12 - timeline_right));
@@ -232,6 +236,10 @@ void TimelineCanvas::paint_heading(QPainter& painter) const {
 
 TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
   const bool is_piped = predicted_->size() > 1;
+  if (!row.stream.isEmpty()) {
+    const double moving = row.track->seconds(0, row.track->end())[size_t(TimePart::transfer)];
+    return {is_piped ? tr("%1, stage %2").arg(row.stream).arg(row.stage) : row.stream, qt(seconds_text(moving))};
+  }
   if (row.rank < 0)
     return {is_piped ? tr("predicted, stage %1").arg(row.stage) : tr("predicted"),
             qt(seconds_text(predicted_->at(size_t(row.stage)).seconds))};

@@ -109,7 +109,8 @@ class TimelineCanvas : public TimeCanvas {
   std::shared_ptr<const TraceMessage> trace_;
   TimelineColors colors_;
   bool folded_ = false;
-  std::vector<Row> rows_;
+  std::vector<Row> rows_;  // predicted ones first
+  size_t predicted_rows_ = 0;
   int left_ = least_left;  // of the time: as wide as the titles need
   double row_height_ = 30, row_gap_ = 4;
   std::optional<Place> chosen_;

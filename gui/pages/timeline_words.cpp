@@ -92,7 +92,7 @@ QString range_facts(std::span<const TimelineRow> all_rows, std::pair<double, dou
   PartSeconds sum{};
   int64_t slices = 0, rows = 0;
   for (const TimelineRow& row : all_rows) {
-    if (is_measured && row.rank < 0) continue;
+    if ((is_measured && row.rank < 0) || !row.stream.isEmpty()) continue;
     const PartSeconds part = row.track->seconds(from, to);
     for (size_t i = 0; i < time_parts; ++i) sum[i] += part[i];
     const auto [first, last] = row.track->slices_in(from, to);

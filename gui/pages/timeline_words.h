@@ -10,11 +10,12 @@
 
 namespace shardscope {
 
-// A row of the time line: a stage as predicted, or a rank as measured.
+// A row of the time line: a stage as predicted, one of its streams, or a rank as measured.
 struct TimelineRow {
   int rank = -1;  // -1: predicted
   int stage = 0;
   const TimelineTrack* track = nullptr;
+  QString stream = {};  // whose transfers these are; empty: what the stage or rank does
 };
 
 // What a person reads of a time line of `plan`; `trace`: that its rows of ranks are of.

@@ -560,7 +560,7 @@ class LayoutTest : public QObject {
     window_->show_page("flow");
     window_->findChild<FlowPage*>()->show_list(true);
     auto* flow = window_->findChild<QListView*>("flow");
-    const StepRef second = step_at(*planner().plan(), 1);
+    const StepRef second = step_at(*planner().plan(), 2);
     for (int row = 0; row < flow->model()->rowCount(); ++row)
       if (flow->model()->index(row, 0).data(FlowModel::step_role).value<StepRef>() == second)
         flow->setCurrentIndex(flow->model()->index(row, 0));

@@ -78,7 +78,7 @@ class MemoryTest : public WindowCase {
       page()->buffers()->setCurrentIndex({});
       page()->buffers()->setCurrentIndex(page()->buffers()->model()->index(row, 0));
       if (const Instruction* made = find_step(plan(), workspace().selection.step())) {
-        QVERIFY(std::ranges::count(made->results(), buffer.value) == 1 || buffer.value < 0);
+        QVERIFY(std::ranges::count(made->destinations(), buffer.value) == 1 || buffer.value < 0);
         step = true;
       } else {
         QVERIFY(buffer.persistent);

@@ -14,7 +14,8 @@ inline Instruction instruction_of(InstructionKind kind, std::initializer_list<in
     case InstructionKind::receive: instruction.body = Receive{{}, channel, 0}; break;
     case InstructionKind::collective_done: break;  // done_of()
     default: {
-      CollectiveStart collective{kind};
+      CollectiveStart collective;
+      collective.kind = kind;
       for (const int axis : axes) collective.axes.push_back(static_cast<AxisIndex>(axis));
       instruction.body = std::move(collective);
     }

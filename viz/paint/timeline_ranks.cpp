@@ -102,6 +102,13 @@ PredictedStep predicted_step(const Plan& plan, int stage) {
     phases.back().end = predicted.seconds = end;
   }
   predicted.track = TimelineTrack(std::move(slices));
+  if (plan.simulation.communication.at(size_t(stage)).hidden == 0) return predicted;
+  std::vector<std::vector<TrackSlice>> of_stream(plan.simulation.streams.size());
+  for (const auto& [start, stream, span] : plan.simulation.transfers.at(size_t(stage)))
+    of_stream[size_t(stream)].push_back({span.start, span.end, start, TimePart::transfer});
+  for (size_t stream = 0; stream < of_stream.size(); ++stream)
+    if (!of_stream[stream].empty())
+      predicted.streams.push_back({plan.simulation.streams[stream], TimelineTrack(std::move(of_stream[stream]))});
   return predicted;
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/plan/plan.h"
@@ -19,7 +20,14 @@ struct PhaseSpan {
 // The predicted run of the main sequence of a plan's stage: its steps one after the other, in a pipeline with what the
 // stage waits between them. A collective's start, which takes no time, is no slice.
 struct PredictedStep {
+  // The transfers over one level of the machine, each as a slice of its collective's start.
+  struct Stream {
+    std::string name;
+    TimelineTrack track;
+  };
+
   TimelineTrack track;
+  std::vector<Stream> streams;  // where collectives run beside what the stage computes
   std::vector<PhaseSpan> phases;
   double seconds = 0;
 };
