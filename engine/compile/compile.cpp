@@ -97,8 +97,7 @@ PipelinePlan pipeline_plan(const RunConfig& config, const Mesh& mesh, const Stag
   pipeline.layers = layers;
   const Program& program = laid_out.lowered.program;
   for (int stage = 0; stage < program.stages; ++stage) {
-    pipeline.totals.push_back(
-        total(program, laid_out.arenas[static_cast<size_t>(stage)], laid_out.simulation, stage));
+    pipeline.totals.push_back(total(program, laid_out.arenas[static_cast<size_t>(stage)], laid_out.simulation, stage));
   }
   if (staged.empty()) return pipeline;
   pipeline.axis = pipeline_axis(config.pipeline, mesh);
@@ -180,7 +179,7 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   problem.microbatches = config.schedule.microbatches;
   problem.staged = staged;
   problem.memory_limit_bytes = memory_limit(config, prices.machine());
-  const Scheduling scheduling{plan.mesh, problem.memory_limit_bytes, config.schedule.overlap};
+  const Scheduling scheduling{problem.memory_limit_bytes, config.schedule.overlap};
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made = as_written ? lay_out_as_written(problem, scheduling) : lay_out_fastest(problem, scheduling, stop);
     if (stop.stop_requested()) throw Cancelled{};

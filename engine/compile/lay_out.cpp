@@ -20,7 +20,9 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
   Program& program = result.lowered.program;
   result.instruction_seconds = predict_seconds(program, problem.graph, problem.prices);
   const MachinePrices& machine = problem.prices.machine();
-  const Streams streams = streams_on(machine, program, scheduling.devices);
+  std::vector<int> levels;
+  for (const AxisList& axes : program.groups) levels.push_back(problem.prices.placement(axes).level());
+  const Streams streams = streams_on(machine.machine(), levels);
   ScheduledProgram scheduled =
       schedule(program, {problem.graph, problem.mesh, result.instruction_seconds, streams, machine.threads_per_rank(),
                          scheduling.memory_limit_bytes, scheduling.overlap});

@@ -25,7 +25,6 @@ struct LaidOut {
 
 // How a program is scheduled once its layouts are chosen.
 struct Scheduling {
-  const Mesh& devices;  // all of the run
   int64_t memory_limit_bytes = 0;  // of a device
   OverlapMode overlap = OverlapMode::automatic;
 };

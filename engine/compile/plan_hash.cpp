@@ -11,7 +11,7 @@ namespace shardscope {
 namespace {
 
 // That of equal plans made by planners whose steps mean something else. The code itself is compared by check_ranks().
-constexpr std::string_view planner_version = "5";
+constexpr std::string_view planner_version = "6";
 
 template <class Values>
 void add_all(Hasher& hasher, const Values& values) {

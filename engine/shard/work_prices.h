@@ -37,9 +37,10 @@ class WorkPrices {
   double send(double bytes_touched) const { return machine_.local_seconds("send", bytes_touched); }
   double receive(int from, int to, double bytes) const;
 
- private:
+  // Where the groups over these axes lie.
   const GroupPlacement& placement(const AxisList& axes) const;
 
+ private:
   MachinePrices machine_;
   Mesh mesh_;
   std::optional<AxisIndex> stages_;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/machine/machine_prices.h"
-
 namespace shardscope {
 
 int Streams::of(const Program& program, const CollectiveStart& start) const {
@@ -20,15 +18,11 @@ bool Streams::may_hide_communication() const {
   return std::ranges::any_of(of_group, [&](int stream) { return find(compute, stream).has_value(); });
 }
 
-Streams streams_on(const MachinePrices& prices, const Program& program, const Mesh& mesh) {
-  const Machine& machine = prices.machine();
+Streams streams_on(const Machine& machine, std::span<const int> levels) {
   Streams streams;
   streams.names = {"compute"};
   for (const Level& level : machine.levels) streams.names.push_back(level.name);
-  for (const AxisList& axes : program.groups) {
-    const int level = prices.place(mesh, {axes.begin(), axes.end()}).level();
-    streams.of_group.push_back(std::max(level, 0) + 1);
-  }
+  for (int level : levels) streams.of_group.push_back(std::max(level, 0) + 1);
   if (machine.levels.empty()) streams.names.push_back("communication");
   for (const std::string& first : streams.names) {
     auto& row = streams.joined.emplace_back();

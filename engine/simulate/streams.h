@@ -1,14 +1,14 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "engine/machine/machine.h"
 #include "engine/program/program.h"
 
 namespace shardscope {
-
-class MachinePrices;
 
 // What a device does one thing at a time on: `compute` (all instructions but the transfers of collectives) and, for
 // each level of the machine, the communication over it.
@@ -30,7 +30,8 @@ struct Streams {
   bool may_hide_communication() const;
 };
 
-// By where the machine has the program's groups, and its rules of overlap. `mesh` is that of all devices.
-Streams streams_on(const MachinePrices& prices, const Program& program, const Mesh& mesh);
+// By the machine's rules of overlap; `levels`: of each of the program's groups the outermost level in which members
+// differ (GroupPlacement::level()).
+Streams streams_on(const Machine& machine, std::span<const int> levels);
 
 }  // namespace shardscope

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "engine/machine/host_machine.h"
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/scheduled_program.h"
 #include "engine/plan/stages.h"
@@ -88,9 +89,9 @@ class OverlapTest : public QObject {
     QFETCH(QStringList, settings);
     std::vector<std::string> overrides;
     for (const QString& setting : settings) overrides.push_back(setting.toStdString());
-    const Plan plan = compile(load_preset(preset.toStdString(), overrides), DeviceProfile{});
+    const Plan plan = compile({load_preset(preset.toStdString(), overrides), reference_host()});
     const Mesh mesh = mesh_of_a_stage(plan.config.pipeline, plan.mesh);
-    const int threads = plan.profile.threads_per_rank(plan.mesh.device_count());
+    const int threads = plan.threads_per_rank;
 
     Plan overlapped = plan;
     const Streams streams = joined(plan.program);
@@ -118,15 +119,14 @@ class OverlapTest : public QObject {
 
   // What fits without overlap fits with it.
   void overlap_keeps_to_the_memory_limit() {
-    const Plan plan = compile(load_preset("tiny_lm_fsdp"), DeviceProfile{});
+    const Plan plan = compile({load_preset("tiny_lm_fsdp"), reference_host()});
     const Streams streams = joined(plan.program);
     int64_t before = 0;
     for (double share : {1.0, 1.05, 1.2, 2.0}) {
       Program program = plan.program;
       const auto limit = static_cast<int64_t>(share * static_cast<double>(plan.arena_bytes()));
-      const ScheduledProgram scheduled =
-          schedule(program, {*plan.graph, plan.mesh, plan.instruction_seconds, streams,
-                             plan.profile.threads_per_rank(plan.mesh.device_count()), limit, OverlapMode::automatic});
+      const ScheduledProgram scheduled = schedule(program, {*plan.graph, plan.mesh, plan.instruction_seconds, streams,
+                                                            plan.threads_per_rank, limit, OverlapMode::automatic});
       QVERIFY(scheduled.arena_bytes() <= limit);
       QVERIFY(scheduled.simulation.seconds <= plan.simulation.seconds * (1 + 1e-12));
       QVERIFY(scheduled.arena_bytes() >= before);
@@ -134,8 +134,35 @@ class OverlapTest : public QObject {
     }
   }
 
+  // On two hosts of four ranks, whose network moves messages while they compute.
+  void between_hosts_a_plan_overlaps_by_itself_and_is_never_slower_for_it_data() {
+    QTest::addColumn<QString>("preset");
+    QTest::addColumn<bool>("as_written");
+    for (const char* preset : {"tiny_lm_fsdp", "tiny_lm_dp"}) {
+      for (bool as_written : {false, true})
+        QTest::newRow(qPrintable(QString(preset) + (as_written ? " as written" : ""))) << QString(preset) << as_written;
+    }
+  }
+  void between_hosts_a_plan_overlaps_by_itself_and_is_never_slower_for_it() {
+    QFETCH(QString, preset);
+    QFETCH(bool, as_written);
+    PlanRequest request{load_preset(preset.toStdString()), with_hosts(reference_host(), {4, 4})};
+    request.config.sharding.mode = as_written ? LayoutMode::as_written : LayoutMode::fastest;
+    const Plan overlapped = compile(request);
+    request.config.schedule.overlap = OverlapMode::off;
+    const Plan blocking = compile(request);
+    QVERIFY(overlapped.simulation.communication[0].hidden > 0);
+    QCOMPARE(blocking.simulation.communication[0].hidden, 0.0);
+    QVERIFY(overlapped.totals.seconds_per_step < blocking.totals.seconds_per_step);
+    QVERIFY(overlapped.simulation.communication[0].exposed < blocking.simulation.communication[0].exposed);
+    QVERIFY(overlapped.hash != blocking.hash);
+    check(overlapped, overlapped.mesh);
+    // The layouts that the search took may be others where overlap decides between them.
+    if (as_written) trains_alike(blocking, overlapped);
+  }
+
   void off_is_as_listed() {
-    const Plan plan = compile(load_preset("tiny_lm_fsdp"), DeviceProfile{});
+    const Plan plan = compile({load_preset("tiny_lm_fsdp"), reference_host()});
     Program program = plan.program;
     const ScheduledProgram scheduled =
         schedule(program, {*plan.graph, plan.mesh, plan.instruction_seconds, joined(program), 1,

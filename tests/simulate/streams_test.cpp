@@ -15,11 +15,9 @@ namespace {
 // Groups over each axis of a mesh of 2 x 4, on hosts of so many ranks.
 Streams streams_of(const std::vector<int>& ranks_per_host) {
   const Mesh mesh({{"data", 2}, {"model", 4}});
-  Program program;
-  program.groups.resize(2);
-  program.groups[0].push_back(0);
-  program.groups[1].push_back(1);
-  return streams_on(MachinePrices(with_hosts(standard_host(), ranks_per_host), 8), program, mesh);
+  const MachinePrices prices(with_hosts(standard_host(), ranks_per_host), 8);
+  const std::vector<int> levels{prices.place(mesh, {0}).level(), prices.place(mesh, {1}).level()};
+  return streams_on(prices.machine(), levels);
 }
 
 }  // namespace
@@ -49,10 +47,7 @@ class StreamsTest : public QObject {
   void slow_downs_are_those_of_the_machines_rule_either_way_round() {
     Machine machine = with_hosts(standard_host(), {1, 1});
     machine.overlap = {{"compute", "network", 1.5, 1.25, ""}};
-    Program program;
-    program.groups.resize(1);
-    program.groups[0].push_back(0);
-    const Streams streams = streams_on(MachinePrices(machine, 2), program, Mesh({{"data", 2}}));
+    const Streams streams = streams_on(machine, std::vector<int>{1});
     const auto there = streams.find(Streams::compute, 2), back = streams.find(2, Streams::compute);
     QVERIFY(there && back);
     QVERIFY(there->of_first == 1.5 && there->of_second == 1.25);
