@@ -68,7 +68,7 @@ class Cluster {
         case InstructionKind::compute:
         case InstructionKind::send:
         case InstructionKind::receive:
-        case InstructionKind::barrier: qFatal("not of a reshard");
+        case InstructionKind::collective_done: qFatal("not of a reshard");
       }
     }
     local_ = std::move(next);
