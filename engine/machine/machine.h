@@ -148,11 +148,11 @@ std::optional<OverlapRule> find_overlap(const Machine& machine, const std::strin
 // The rate and samples that products of this precision are priced by (see substitutes()); null where none is known.
 const ProductRate* find_products(const Device& device, Precision precision);
 
-// The machine with its hosts (units of the outermost level of kind shared_memory) having so many ranks each, in order;
-// as it is where none are given.
-// With more than one host and no level outside of theirs they are joined by a standard network: 10 Gbit/s and 50 us a
-// message, one link of each host, which moves messages while the cores compute.
 inline constexpr const char* network_name = "network";
+
+// The machine with its hosts (units of the outermost level of kind shared_memory) having so many ranks each, in order;
+// as it is where none are given. With more than one host and no level outside of theirs they are joined by a standard
+// network: 10 Gbit/s and 50 us a message, one link of each host, which moves messages while the cores compute.
 Machine with_hosts(Machine machine, const std::vector<int>& ranks_per_host);
 
 }  // namespace shardscope

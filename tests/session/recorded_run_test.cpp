@@ -103,6 +103,19 @@ class RecordedRunTest : public QObject {
     folder_ = parent_->filePath("new/record").toStdString();
   }
 
+  void a_record_of_an_earlier_version_has_the_machine_of_its_device_profile() {
+    record();
+    fs::remove(folder_ + "/machine.json");
+    std::ofstream(folder_ + "/profile.json") << R"({"name": "former", "cores": 3.0, "matrix_flops_per_core": 7e10,
+      "memory_bytes_per_core": 8e9, "collective_bytes_per_core": 5e9, "collective_latency": 6e-5,
+      "step_latency": 3e-6, "memory_bytes": 17179869184})";
+    const RecordedRun run(folder_);
+    QCOMPARE(run.machine().name, std::string("former"));
+    QCOMPARE(run.machine().device.cores, 3);
+    QCOMPARE(run.machine().device.products.at(Precision::f32).flops_per_second, 7e10);
+    QVERIFY(replayed(folder_).front() == Message(hello));
+  }
+
   void what_was_told_is_told_again() {
     record();
     const RecordedRun run(folder_);
