@@ -105,8 +105,8 @@ struct Instruction {
   // What kinds have in common; empty or 0 where a kind has no such thing.
   std::span<const int> operands() const;
   std::span<const int> results() const;  // that are defined when it is done
-  std::span<const int> destinations()
-      const;  // whose memory it writes: of a start its own, of a done none, else results
+  // Whose memory it writes: of a start its own, of a done none, else results.
+  std::span<const int> destinations() const;
   std::span<const MovedArray> moved() const;
   const AxisList& axes() const;  // of a slice and a start
   int64_t group_size() const;    // 1 where it is no start
