@@ -302,7 +302,7 @@ class WindowTest : public WindowCase {
                             {1, 2, 3},
                             {1, 1, 1},
                             {4, 5, 6}});
-      trace.ranks.push_back(times_of({77, 11, 22, 33}));
+      trace.ranks.push_back(times_of({60, 17, 11, 20, 2, 33}));
     }
     run.receive(step);
     run.receive(trace);
