@@ -6,6 +6,7 @@
 #include "engine/cli/command_line.h"
 #include "engine/machine/host_machine.h"
 #include "engine/machine/machine_file.h"
+#include "engine/machine/machine_prices.h"
 #include "engine/runtime/calibration.h"
 
 namespace shardscope {
@@ -19,6 +20,8 @@ struct CalibrateOptions {
 std::string rates_text(const Machine& machine) {
   const Device& device = machine.device;
   const Level& host = machine.levels.front();
+  const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  const MachinePrices prices(machine, static_cast<int>(all.size()));
   std::string text = fmt::format(
       "matrix products   {:.0f} GFLOP/s a core\n"
       "  of bf16         {:.0f} GFLOP/s a core ({})\n",
@@ -31,9 +34,10 @@ std::string rates_text(const Machine& machine) {
   return text + fmt::format(
                     "other kernels     {} families\n"
                     "instructions      {:.2f} us latency\n"
-                    "collectives       {:.1f} GB/s a core, {:.0f} us latency\n",
+                    "collectives       {:.1f} GB/s a core, {:.0f} us latency among {} ranks\n",
                     device.kernels.size(), device.instruction_latency * 1e6, host.bytes_per_second / 1e9,
-                    host.latency * 1e6);
+                    prices.collective_seconds(InstructionKind::all_reduce, 0, prices.place({&all, 1})) * 1e6,
+                    all.size());
 }
 
 int calibrate(const CalibrateOptions& options) {

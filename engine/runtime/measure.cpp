@@ -12,7 +12,7 @@ namespace shardscope {
 
 Timing measure_instruction(int cores, double seconds) {
   const TensorType array{{16}};
-  return time_op(cores, seconds, "add", EquationAttributes{"e,e->e"}, {array, array}).time;
+  return time_op(cores, seconds, bytes_between_uses, "add", EquationAttributes{"e,e->e"}, {array, array}).time;
 }
 
 Measurements measure(double seconds) {

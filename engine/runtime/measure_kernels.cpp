@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "engine/ops/adam.h"
 #include "engine/ops/attention.h"
 #include "engine/ops/cast.h"
@@ -9,6 +11,7 @@
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/lion.h"
 #include "engine/ops/momentum_sgd.h"
+#include "engine/ops/registry.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/sgd.h"
 #include "engine/ops/stack.h"
@@ -105,7 +108,8 @@ std::vector<KernelTiming> measure_kernels(int cores, double seconds) {
     const double each = seconds / 2 / static_cast<double>(cases.size());
     for (const auto& [family, attributes, operands] : cases) {
       const DType dtype = operands.empty() ? DType::f32 : operands[0].dtype;
-      const auto [time, bytes, flops] = time_op(cores, each, family, attributes, operands);
+      const double apart = op_definition(family).must_be_in_place() ? bytes_between_updates : bytes_between_uses;
+      const auto [time, bytes, flops] = time_op(cores, each, apart, family, attributes, operands);
       measured.push_back({family, precision_of(dtype), bytes, flops, time});
     }
   }

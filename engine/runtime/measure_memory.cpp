@@ -45,7 +45,7 @@ std::vector<MemoryTiming> measure_memory(int cores, double seconds) {
     const TensorType array{{static_cast<int64_t>(level.bytes) / 12 / columns, columns}};
     level.bytes = 3 * static_cast<double>(array.bytes());
     const double each = seconds / static_cast<double>(levels.size());
-    level.time = time_op(cores, each, "add", EquationAttributes{"re,re->re"}, {array, array}).time;
+    level.time = time_op(cores, each, 0, "add", EquationAttributes{"re,re->re"}, {array, array}).time;
   }
   return levels;
 }

@@ -43,7 +43,7 @@ std::vector<ProductTiming> measure_products(int cores, double seconds) {
         const auto [precision, m, n, k, is_transposed, none] = product;
         const TensorType left{transposed ? Shape{k, m} : Shape{m, k}, dtype}, right{{k, n}, dtype};
         const EquationAttributes equation{transposed ? "cr,cs->rs" : "rc,cs->rs"};
-        product.time = time_op(cores, each, "einsum", equation, {left, right}).time;
+        product.time = time_op(cores, each, bytes_between_uses, "einsum", equation, {left, right}).time;
         seconds_per_flop = product.time.seconds / flops_of(product);
         measured.push_back(product);
       }

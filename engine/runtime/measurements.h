@@ -13,6 +13,10 @@ namespace shardscope {
 // on all cores at the same time, as that of ranks does: a thread and arrays of its own on each. Shapes are none of the
 // presets'.
 
+// Bytes that a training step touches between an array's uses, on a core: more than its own cache holds. Parameters and
+// their optimizer's states wait for a whole step.
+inline constexpr double bytes_between_uses = 4 << 20, bytes_between_updates = 64 << 20;
+
 // Of repetitions of one piece of work.
 struct Timing {
   double seconds = 0;  // median

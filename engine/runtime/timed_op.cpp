@@ -63,21 +63,24 @@ class TimedOp {
 
 }  // namespace
 
-OpTiming time_op(int cores, double seconds, const std::string& op, const Attributes& attributes,
+OpTiming time_op(int cores, double seconds, double apart, const std::string& op, const Attributes& attributes,
                  const std::vector<TensorType>& operands) {
   using Clock = std::chrono::steady_clock;
-  constexpr size_t fewest_repetitions = 3, most_repetitions = 20000;
+  constexpr size_t fewest_repetitions = 3, most_repetitions = 20000, most_sets = 64;
   OpTiming timing;
   std::vector<std::vector<double>> of_core(static_cast<size_t>(cores));
   run_on_threads(cores, [&](int core) {
-    TimedOp timed(op, attributes, operands);
-    if (core == 0) timing = {{}, timed.bytes(), timed.flops()};
-    timed.run();
+    std::vector<std::unique_ptr<TimedOp>> sets;
+    for (double bytes = 0; sets.empty() || (bytes < apart && sets.size() < most_sets); bytes += sets[0]->bytes()) {
+      sets.push_back(std::make_unique<TimedOp>(op, attributes, operands));
+      sets.back()->run();
+    }
+    if (core == 0) timing = {{}, sets[0]->bytes(), sets[0]->flops()};
     std::vector<double>& times = of_core[static_cast<size_t>(core)];
     Clock::time_point before = Clock::now();
     const auto end = before + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     while (times.size() < fewest_repetitions || (before < end && times.size() < most_repetitions)) {
-      timed.run();
+      sets[times.size() % sets.size()]->run();
       const Clock::time_point after = Clock::now();
       times.push_back(std::chrono::duration<double>(after - before).count());
       before = after;
