@@ -52,7 +52,7 @@ int calibrate(const CalibrateOptions& options) {
   if (is_kept) save_machine(machine, path);
   if (!is_quiet()) print_lines(rates_text(machine));
   const std::string load =
-      fmt::format("other work used {:.0f} % of the cores meanwhile, so rates are too low", 100 * measured.other_work);
+      fmt::format("other work used {:.0f} % of the cores meanwhile, so rates may be too low", 100 * measured.other_work);
   if (!is_kept) {
     say(load + ": nothing is written; --keep keeps them nevertheless");
     return exit_failed_run;

@@ -1,5 +1,3 @@
-#include <time.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,11 +9,6 @@ namespace shardscope {
 
 double measure_other_work(int cores, double seconds) {
   using Clock = std::chrono::steady_clock;
-  const auto processor_seconds = [] {
-    timespec time{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-  };
   std::atomic<double> wall = 0, processor = 0;
   run_on_threads(cores, [&](int) {
     const double processor_before = processor_seconds();

@@ -77,13 +77,17 @@ OpTiming time_op(int cores, double seconds, double apart, const std::string& op,
     }
     if (core == 0) timing = {{}, sets[0]->bytes(), sets[0]->flops()};
     std::vector<double>& times = of_core[static_cast<size_t>(core)];
-    Clock::time_point before = Clock::now();
-    const auto end = before + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-    while (times.size() < fewest_repetitions || (before < end && times.size() < most_repetitions)) {
-      sets[times.size() % sets.size()]->run();
-      const Clock::time_point after = Clock::now();
-      times.push_back(std::chrono::duration<double>(after - before).count());
-      before = after;
+    const auto seconds_since = [](Clock::time_point begin) {
+      return std::chrono::duration<double>(Clock::now() - begin).count();
+    };
+    const Clock::time_point begin = Clock::now();
+    while (times.size() < fewest_repetitions || (times.size() < most_repetitions && seconds_since(begin) < seconds)) {
+      TimedOp& set = *sets[times.size() % sets.size()];
+      const double processor_before = processor_seconds();
+      const Clock::time_point before = Clock::now();
+      set.run();
+      const double passed = seconds_since(before);
+      times.push_back(std::min(passed, processor_seconds() - processor_before));
     }
   });
   std::vector<double> all;

@@ -1,5 +1,7 @@
 #include "engine/runtime/timing.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <exception>
 #include <mutex>
@@ -12,6 +14,12 @@ Timing timing_of(std::vector<double> seconds) {
   const auto quantile = [&](size_t quarters) { return seconds[(seconds.size() - 1) * quarters / 4]; };
   const double median = quantile(2);
   return {median, (quantile(3) - quantile(1)) / median, static_cast<int>(seconds.size())};
+}
+
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 void run_on_threads(int count, const std::function<void(int)>& body) {
