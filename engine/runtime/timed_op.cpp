@@ -66,7 +66,7 @@ class TimedOp {
 OpTiming time_op(int cores, double seconds, double apart, const std::string& op, const Attributes& attributes,
                  const std::vector<TensorType>& operands) {
   using Clock = std::chrono::steady_clock;
-  constexpr size_t fewest_repetitions = 3, most_repetitions = 20000, most_sets = 64;
+  constexpr size_t fewest_repetitions = 3, most_repetitions = 20000, most_sets = 256;
   OpTiming timing;
   std::vector<std::vector<double>> of_core(static_cast<size_t>(cores));
   run_on_threads(cores, [&](int core) {

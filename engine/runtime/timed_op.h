@@ -15,7 +15,7 @@ struct OpTiming {
 };
 
 // Makes the kernel of a registered op on each of `cores` threads, with arrays of its own, and runs it there again and
-// again for about so long: at least three times. Where `apart` is above 0 it has several sets of arrays, up to 64 that
+// again for about so long: at least three times. Where `apart` is above 0 it has several sets of arrays, up to 256 that
 // take so many bytes together, and runs on one after the other: each was last touched as many bytes ago, as arrays of a
 // training step were. On each set it runs once untimed. What counts is wall time, or the processor time where other
 // work interrupted the thread.
