@@ -34,10 +34,9 @@ std::string rates_text(const Machine& machine) {
   return text + fmt::format(
                     "other kernels     {} families\n"
                     "instructions      {:.2f} us latency\n"
-                    "collectives       {:.1f} GB/s a core, {:.0f} us latency among {} ranks\n",
+                    "collectives       {:.1f} GB/s a core, {:.0f} us latency among eight ranks\n",
                     device.kernels.size(), device.instruction_latency * 1e6, host.bytes_per_second / 1e9,
-                    prices.collective_seconds(InstructionKind::all_reduce, 0, prices.place({&all, 1})) * 1e6,
-                    all.size());
+                    prices.collective_seconds(InstructionKind::all_reduce, 0, prices.place({&all, 1})) * 1e6);
 }
 
 int calibrate(const CalibrateOptions& options) {
@@ -51,8 +50,8 @@ int calibrate(const CalibrateOptions& options) {
   const Machine machine = machine_of(measured);
   if (is_kept) save_machine(machine, path);
   if (!is_quiet()) print_lines(rates_text(machine));
-  const std::string load =
-      fmt::format("other work used {:.0f} % of the cores meanwhile, so rates may be too low", 100 * measured.other_work);
+  const std::string load = fmt::format("other work used {:.0f} % of the cores meanwhile, so rates may be too low",
+                                       100 * measured.other_work);
   if (!is_kept) {
     say(load + ": nothing is written; --keep keeps them nevertheless");
     return exit_failed_run;
