@@ -15,7 +15,7 @@ namespace shardscope {
 
 // Bytes that a training step touches between an array's uses, on a core: more than its own cache holds. Parameters and
 // their optimizer's states wait for a whole step.
-inline constexpr double bytes_between_uses = 4 << 20, bytes_between_updates = 96 << 20;
+inline constexpr double bytes_between_uses = 4 << 20, bytes_between_updates = 64 << 20;
 
 // Of repetitions of one piece of work.
 struct Timing {
