@@ -6,37 +6,75 @@
 #include "engine/cli/command_line.h"
 #include "engine/machine/host_machine.h"
 #include "engine/machine/machine_file.h"
+#include "engine/machine/machine_prices.h"
 #include "engine/runtime/calibration.h"
 
 namespace shardscope {
 
+namespace {
+
+struct CalibrateOptions {
+  bool once = false, thorough = false, keep = false;
+};
+
+std::string rates_text(const Machine& machine) {
+  const Device& device = machine.device;
+  const Level& host = machine.levels.front();
+  const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  const MachinePrices prices(machine, static_cast<int>(all.size()));
+  std::string text = fmt::format(
+      "matrix products   {:.0f} GFLOP/s a core\n"
+      "  of bf16         {:.0f} GFLOP/s a core ({})\n",
+      device.products.at(Precision::f32).flops_per_second / 1e9,
+      device.products.at(Precision::bf16).flops_per_second / 1e9, device.bf16_products);
+  for (const MemoryLevel& level : device.memory) {
+    const double cores = level.shared ? device.cores : 1;
+    text += fmt::format("{:18}{:.1f} GB/s a core\n", level.name, level.bytes_per_second / cores / 1e9);
+  }
+  return text + fmt::format(
+                    "other kernels     {} families\n"
+                    "instructions      {:.2f} us latency\n"
+                    "collectives       {:.1f} GB/s a core, {:.0f} us latency among eight ranks\n",
+                    device.kernels.size(), device.instruction_latency * 1e6, host.bytes_per_second / 1e9,
+                    prices.collective_seconds(InstructionKind::all_reduce, 0, prices.place({&all, 1})) * 1e6);
+}
+
+int calibrate(const CalibrateOptions& options) {
+  const auto path = machine_path();
+  if (options.once && std::filesystem::exists(path)) return exit_ok;
+  const double seconds = options.thorough ? thorough_calibration_seconds : usual_calibration_seconds;
+  if (!is_quiet()) print_lines(fmt::format("Measuring this machine for some {:.0f} s ...\n", seconds));
+  flush_lines();
+  const Measurements measured = measure(seconds);
+  const bool is_kept = !is_disturbed(measured) || options.keep || options.once;
+  const Machine machine = machine_of(measured);
+  if (is_kept) save_machine(machine, path);
+  if (!is_quiet()) print_lines(rates_text(machine));
+  const std::string load = fmt::format("other work used {:.0f} % of the cores meanwhile, so rates may be too low",
+                                       100 * measured.other_work);
+  if (!is_kept) {
+    say(load + ": nothing is written; --keep keeps them nevertheless");
+    return exit_failed_run;
+  }
+  if (is_disturbed(measured)) note(load + "; run 'shardrun calibrate' again when the machine is idle");
+  if (!is_quiet()) print_lines(fmt::format("written to {}\n", path.string()));
+  return exit_ok;
+}
+
+}  // namespace
+
 void add_calibrate(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand("calibrate", "Measure this machine, so that predicted times fit it");
-  auto once = std::make_shared<bool>(false);
-  command->add_flag("--once", *once, "do nothing where it was measured before");
-  command->callback([&line, once] {
-    line.action = [once] {
-      if (*once && std::filesystem::exists(machine_path())) return exit_ok;
-      if (!is_quiet()) print_lines("Measuring this machine, so that predicted times fit it ...\n");
-      flush_lines();
-      const Machine machine = calibrate();
-      save_machine(machine, machine_path());
-      const Device& device = machine.device;
-      const Level& host = machine.levels.front();
-      if (is_quiet()) return exit_ok;
-      print_lines(
-          fmt::format("matrix products   {:.0f} GFLOP/s a core\n"
-                      "  of bf16         {:.0f} GFLOP/s a core ({})\n"
-                      "memory            {:.1f} GB/s a core\n"
-                      "collectives       {:.1f} GB/s a core, {:.0f} us latency\n"
-                      "written to {}\n",
-                      device.products.at(Precision::f32).flops_per_second / 1e9,
-                      device.products.at(Precision::bf16).flops_per_second / 1e9, device.bf16_products,
-                      device.memory.back().bytes_per_second / 1e9, host.bytes_per_second / 1e9, host.latency * 1e6,
-                      machine_path().string()));
-      return exit_ok;
-    };
-  });
+  CLI::App* command = app.add_subcommand(
+      "calibrate", fmt::format("Measure this machine for {:.0f} s, so that predicted times fit it: matrix products, "
+                               "memory, kernels, collectives. Where other work used more than {:.0f} % of the cores, "
+                               "nothing is written",
+                               usual_calibration_seconds, 100 * most_other_work));
+  auto options = std::make_shared<CalibrateOptions>();
+  command->add_flag("--once", options->once, "do nothing where it was measured before; keep what other work disturbed");
+  command->add_flag("--thorough", options->thorough,
+                    fmt::format("measure for {:.0f} s, larger products too", thorough_calibration_seconds));
+  command->add_flag("--keep", options->keep, "keep the result even where other work disturbed it");
+  command->callback([&line, options] { line.action = [options] { return calibrate(*options); }; });
 }
 
 }  // namespace shardscope
