@@ -27,8 +27,10 @@ std::optional<int> rank_of_environment() {
 }
 
 MpiRuntime::MpiRuntime(int& argc, char**& argv) {
-  // Ranks of one host share memory of ours; Open MPI's would lie in /dev/shm, and end us where that is full.
-  ::setenv("OMPI_MCA_btl", "^vader,sm", 0);
+  // Ranks of one host share memory of ours; Open MPI's would lie in /dev/shm, and end us where that is full. Its ofi is
+  // for one-sided communication, which we do not use; in 4.1.4 MPI_Init could wait there for a lock that it held
+  // (opal_common_ofi_export_memory_monitor).
+  ::setenv("OMPI_MCA_btl", "^vader,sm,ofi", 0);
   // Open MPI's handler of crashes (SIGSEGV ...) asks for memory, which never comes where the crash came amid such.
   ::setenv("OMPI_MCA_opal_signal", "", 0);
   int provided = MPI_THREAD_SINGLE;
