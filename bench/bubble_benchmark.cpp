@@ -13,7 +13,7 @@
 #include "engine/comm/mapping.h"
 #include "engine/comm/thread_communicator.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "engine/compile/settings.h"
 #include "engine/machine/host_machine.h"
 #include "engine/plan/schedules/schedule.h"

@@ -23,7 +23,7 @@
 #include "engine/cli/train_outputs.h"
 #include "engine/cli/training_output.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "engine/config/write.h"
 #include "engine/data/data_kind.h"
 #include "engine/plan/host_memory.h"
@@ -47,11 +47,7 @@ struct TrainArguments {
   int max_restarts = 0;
 
   RunConfig config() const { return hosts.with_hosts(machine.with_machine(run_file.load())); }
-  TrainOutputs open_outputs(const Plan& plan) const {
-    std::vector<std::string> inputs = run_file.inputs(plan.config);
-    inputs.push_back(machine.file());
-    return {plan, outputs, std::move(inputs)};
-  }
+  TrainOutputs open_outputs(const Plan& plan) const { return {plan, outputs, run_file.inputs(plan.config)}; }
   bool prints_lines() const { return !is_quiet() && !outputs.take_standard_output(); }
   std::vector<std::string> rank_arguments(bool again) const {
     std::vector<std::string> list;

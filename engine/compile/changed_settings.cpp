@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "engine/compile/settings.h"
 #include "engine/config/run_document.h"
 

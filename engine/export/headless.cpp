@@ -13,7 +13,7 @@
 #include "engine/base/plural.h"
 #include "engine/base/version.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "engine/compile/plan_hash.h"
 #include "engine/config/write.h"
 #include "engine/data/token_files.h"

@@ -26,6 +26,13 @@ Machine read_machine(const JsonNode& node) {
   return std::move(*machine);
 }
 
+// The text of a value that names a machine, this host too; null where it names none.
+JsonNode* find_name(JsonNode& value) {
+  if (value.is(JsonNode::Kind::string)) return &value;
+  JsonNode* name = is_whole(value) ? nullptr : value.find("name");
+  return name && name->is(JsonNode::Kind::string) ? name : nullptr;
+}
+
 // Members of `changes` take the place of those of `target`; in lists of named objects, by their names.
 void change(JsonNode& target, const JsonNode& changes, const std::string& place) {
   if (!changes.is(JsonNode::Kind::object)) {
@@ -95,8 +102,8 @@ Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_pe
   JsonNode value = read_json(json, root);
   if (value.is(JsonNode::Kind::string)) return with_hosts(find_machine(value.text), ranks_per_host);
   if (is_whole(value)) return with_hosts(read_machine(value), ranks_per_host);
-  std::string name(host_name);
-  if (const JsonNode* named = value.find("name"); named && named->is(JsonNode::Kind::string)) name = named->text;
+  const JsonNode* named = find_name(value);
+  const std::string name(named ? named->text : host_name);
   JsonNode whole = machine_type().write(with_hosts(find_machine(name), ranks_per_host));
   const JsonNode own_name = *whole.find("name");
   change(whole, value, root);
@@ -113,6 +120,18 @@ std::string machine_choice(Machine machine) {
     if (level.kind == LevelKind::shared_memory && level.count.size() > 1) level.count = {std::ranges::max(level.count)};
   }
   return print_json_line(machine_type().write(machine));
+}
+
+std::string machine_file(const std::string& json) {
+  JsonNode value = json.empty() ? JsonNode() : read_json(json, root);
+  const JsonNode* name = find_name(value);
+  return name && name->text != host_name ? name->text : std::string();
+}
+
+std::string with_machine_file(const std::string& json, const std::string& path) {
+  JsonNode value = read_json(json, root);
+  *find_name(value) = JsonNode::of(path);
+  return print_json_line(value);
 }
 
 NetworkChoice network_choice(const std::string& json) {

@@ -3,7 +3,7 @@
 #include <QMessageBox>
 #include <QPushButton>
 
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "gui/run/changed_data.h"
 
 namespace shardscope {

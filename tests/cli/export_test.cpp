@@ -11,6 +11,8 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/machine/host_machine.h"
+#include "engine/machine/machine_file.h"
 #include "engine/session/recorded_run.h"
 #include "tests/cli/small_run.h"
 #include "tests/export/event_reader.h"
@@ -147,23 +149,34 @@ class ExportTest : public QObject {
   }
 
   void what_a_run_reads_is_never_written_over() {
-    const QString specs = path("read.json"), data = path("read.txt");
+    const QString specs = path("read.json"), data = path("read.txt"), machine = path("machine.json");
+    save_machine(reference_host(), machine.toStdString());
     QCOMPARE(shardrun(QStringList{"export"} + small + QStringList{"--to", "specs", specs}).code, 0);
     QVERIFY(QFile::copy(SHARDSCOPE_SOURCE_DIR "/presets/tiny_text.txt", data));
-    const QByteArray specs_before = bytes_of(specs), data_before = bytes_of(data), run_before = bytes_of(run_file_);
+    const QByteArray specs_before = bytes_of(specs), data_before = bytes_of(data), run_before = bytes_of(run_file_),
+                     machine_before = bytes_of(machine);
     const QStringList with_specs = small + QStringList{"--specs", specs, "--force"};
     const QStringList with_data = {preset("tiny_text"), "--set", "data.path=" + data, "--set", "steps=1", "--force"};
     const QStringList recorded = {run_file_, "--force", "--record", record_};
+    const QStringList on_machine = small + QStringList{"--machine", machine, "--force"};
+    const QStringList machine_of_run = small + QStringList{"--set", "machine=" + machine, "--force"};
+    const QStringList machine_and_more = machine_of_run + QStringList{"--set", "machine.device.cores=4"};
     for (const QStringList& arguments :
          {QStringList{"export"} + with_specs + QStringList{"--to", "csv", specs},
           QStringList{"export"} + with_data + QStringList{"--to", "csv", data},
           QStringList{"train"} + with_specs + QStringList{"--jsonl", specs},
-          QStringList{"train"} + with_data + QStringList{"--parameters", data}, QStringList{"train"} + recorded}) {
+          QStringList{"train"} + with_data + QStringList{"--parameters", data}, QStringList{"train"} + recorded,
+          QStringList{"export"} + on_machine + QStringList{"--to", "csv", machine},
+          QStringList{"export"} + machine_of_run + QStringList{"--to", "csv", machine},
+          QStringList{"export"} + machine_of_run + QStringList{"--to", "specs", machine},
+          QStringList{"train"} + machine_of_run + QStringList{"--jsonl", machine},
+          QStringList{"train"} + machine_and_more + QStringList{"--parameters", machine}}) {
       const ProgramResult result = shardrun(arguments);
       QCOMPARE(result.code, exit_bad_input);
       QVERIFY2(result.errors.contains("would destroy"), qPrintable(result.errors));
     }
     QVERIFY(bytes_of(specs) == specs_before && bytes_of(data) == data_before && bytes_of(run_file_) == run_before);
+    QVERIFY(bytes_of(machine) == machine_before);
   }
 
   void a_training_that_is_refused_leaves_nothing() {

@@ -7,8 +7,8 @@
 
 #include "engine/compile/changed_settings.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
 #include "engine/compile/data_request.h"
+#include "engine/compile/file_paths.h"
 #include "engine/compile/training_graph.h"
 #include "engine/config/parse.h"
 #include "engine/data/data_kind.h"
