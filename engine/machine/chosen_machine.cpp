@@ -86,15 +86,6 @@ std::optional<double> number_at(const JsonNode& node, const char* key) {
   return member->is(JsonNode::Kind::integer) ? static_cast<double>(member->integer) : member->number;
 }
 
-void remove(JsonNode& object, const char* key) {
-  for (size_t i = 0; i < object.keys.size(); ++i) {
-    if (object.keys[i] != key) continue;
-    object.keys.erase(object.keys.begin() + static_cast<std::ptrdiff_t>(i));
-    object.items.erase(object.items.begin() + static_cast<std::ptrdiff_t>(i));
-    return;
-  }
-}
-
 }  // namespace
 
 Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_per_host) {
@@ -157,12 +148,12 @@ std::string with_network(const std::string& json, const NetworkChoice& network) 
   }
   for (const auto& [key, number] : {std::pair(rate_key, network.bytes_per_second), {latency_key, network.latency}}) {
     if (!number && is_whole(value)) continue;
-    remove(*level, key);
+    level->remove(key);
     if (number) level->add(key, JsonNode::of(*number));
   }
   if (level->keys.empty()) {
-    remove(*value.find("levels"), network_name);
-    if (value.find("levels")->keys.empty()) remove(value, "levels");
+    value.find("levels")->remove(network_name);
+    if (value.find("levels")->keys.empty()) value.remove("levels");
     if (value.keys.size() == 1) value = JsonNode(*value.find("name"));
     if (value.is(JsonNode::Kind::string) && value.text == host_name) return {};
   }
