@@ -85,9 +85,9 @@ std::string hashed_machine(Machine machine) {
 
 }  // namespace
 
-uint64_t plan_hash(const Plan& plan) {
+uint64_t plan_hash(const Plan& plan, const RunConfig& config) {
   Hasher hasher;
-  hasher.add(planner_version).add(hashed_config(plan.config));
+  hasher.add(planner_version).add(hashed_config(config));
   hasher.add(hashed_machine(plan.machine));
   add_ops(hasher, *plan.graph);
   for (const ProgramValue& value : plan.program.values) {

@@ -13,6 +13,7 @@
 #include "engine/base/plural.h"
 #include "engine/base/version.h"
 #include "engine/compile/compile.h"
+#include "engine/compile/document_of.h"
 #include "engine/compile/file_paths.h"
 #include "engine/config/write.h"
 #include "engine/data/token_files.h"
@@ -115,11 +116,10 @@ Json read_plan_file(const std::string& path) {
 
 void write_headless(const ExportSource& source, Launch launch, ExportTarget& target) {
   const Plan& plan = *source.plan;
-  const RunConfig config = with_copied_data(plan.config, target);
-  const HeadlessFacts facts{plan.config.model.name,       plan.mesh.device_count(),
-                            plan.arena_bytes(),           plan.ranks_per_host,
-                            plan.threads_per_rank,        config.steps,
-                            plan.totals.seconds_per_step, plan.trains()};
+  const RunConfig config = with_copied_data(document_of(plan), target);
+  const HeadlessFacts facts{
+      plan.training.model,   plan.mesh.device_count(), plan.arena_bytes(),           plan.ranks_per_host,
+      plan.threads_per_rank, plan.training.steps,      plan.totals.seconds_per_step, plan.trains()};
   target.add_file("run.json", write_run_config(config));
   target.add_file("machine.json", machine_text(plan.machine));
   const Json told = {{"version", version}, {"plan_hash", hash_text(plan.hash)}, {"ranks", plan.mesh.device_count()}};

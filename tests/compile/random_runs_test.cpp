@@ -113,7 +113,7 @@ class RandomRunsTest : public QObject {
     Plan plan = compile({config, machine});
     QCOMPARE(plan.hash, hash);
     plan.machine.device.cores *= 2;  // more cores may make another plan, but do not make this one another
-    QCOMPARE(plan_hash(plan), hash);
+    QCOMPARE(plan_hash(plan, config), hash);
   }
 
   void where_rates_and_data_are_from_is_not_in_the_hash() {
@@ -143,11 +143,12 @@ class RandomRunsTest : public QObject {
   }
 
   void operands_axes_and_layouts_are_in_the_hash() {
-    const Plan plan = compile({preset("parallax_decoder", {4, 2}, LayoutMode::fastest), reference_host()});
+    const RunConfig config = preset("parallax_decoder", {4, 2}, LayoutMode::fastest);
+    const Plan plan = compile({config, reference_host()});
     auto hash_with = [&](auto change) {
       Plan other = plan;
       change(other);
-      return plan_hash(other);
+      return plan_hash(other, config);
     };
     auto first_collective = [](Plan& other) -> CollectiveStart& {
       for (Task& task : other.program.tasks) {
