@@ -179,6 +179,32 @@ class ExportTest : public QObject {
     QVERIFY(bytes_of(machine) == machine_before);
   }
 
+  void a_recorded_run_corrects_the_machine_that_it_was_planned_for() {
+    Machine machine = reference_host();
+    machine.device.instruction_latency = 0;
+    double& rate = machine.device.products[Precision::f32].flops_per_second;
+    rate = 1e6;  // a product takes a small part of what it is predicted to take
+    const QString slow = path("slow.json"), record = path("slow_record"), fixed = path("fixed.json");
+    save_machine(machine, slow.toStdString());
+    const ProgramResult trained =
+        shardrun(QStringList{"train"} + small + QStringList{"--machine", slow, "--steps", "4", "--record", record});
+    QVERIFY2(trained.code == 0, qPrintable(trained.errors));
+    const ProgramResult told = shardrun({"calibrate", "--from", record});
+    QVERIFY2(told.code == 0 && told.output.contains("matrix products in f32: "), qPrintable(told.output));
+    QVERIFY2(told.errors.contains("--out FILE"), qPrintable(told.errors));
+    const ProgramResult written = shardrun({"calibrate", "--from", record, "--out", fixed});
+    QVERIFY2(written.code == 0, qPrintable(written.errors));
+    QVERIFY(load_machine(fixed.toStdString()).device.products.at(Precision::f32).flops_per_second > 20 * rate);
+    QVERIFY(bytes_of(slow) == QByteArray::fromStdString(machine_text(machine)));
+    for (const QString& taken : {fixed, record + "/machine.json"}) {
+      const QByteArray before = bytes_of(taken);
+      QCOMPARE(shardrun({"calibrate", "--from", record, "--out", taken}).code, exit_bad_input);
+      QCOMPARE(bytes_of(taken), before);
+    }
+    QCOMPARE(shardrun({"calibrate", "--from", path("no record")}).code, exit_bad_input);
+    QVERIFY(shardrun({"calibrate", "--out", path("x")}).errors.contains("--from"));
+  }
+
   void a_training_that_is_refused_leaves_nothing() {
     QFile taken(path("taken"));
     QVERIFY(taken.open(QIODevice::WriteOnly));
