@@ -201,6 +201,7 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   });
   plan.pipeline = pipeline_plan(run, staged, written.training.layers, laid_out);
   plan.totals = total(plan.pipeline.totals, laid_out.seconds);
+  if (!plan.as_written) plan.priced_seconds = {laid_out.priced_seconds, laid_out.priced_as_written};
   plan.arenas = std::move(laid_out.arenas);
   plan.instruction_seconds = std::move(laid_out.instruction_seconds);
   plan.simulation = std::move(laid_out.simulation);

@@ -1,8 +1,6 @@
 #include "engine/compile/lay_out.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "engine/plan/cost_model.h"
 #include "engine/plan/scheduled_program.h"
@@ -15,7 +13,6 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
   LaidOut result;
   result.choice = std::move(choice);
   result.as_written = as_written;
-  if (result.choice.empty()) return result;
   result.lowered = lower(problem, result.choice);
   Program& program = result.lowered.program;
   result.instruction_seconds = predict_seconds(program, problem.graph, problem.prices);
@@ -28,6 +25,7 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
                          scheduling.memory_limit_bytes, scheduling.overlap});
   result.arenas = std::move(scheduled.arenas);
   result.simulation = std::move(scheduled.simulation);
+  result.overlapped = scheduling.overlap != OverlapMode::off && streams.may_hide_communication();
   result.seconds = result.simulation.seconds;
   return result;
 }
@@ -46,38 +44,24 @@ LaidOut lay_out_as_written(const LayoutProblem& problem, const Scheduling& sched
   return lay_out(fixed, std::move(choice), true, scheduling);
 }
 
-LaidOut lay_out_fastest(LayoutProblem problem, const Scheduling& scheduling, std::stop_token stop) {
-  constexpr int attempts = 3;
-  constexpr double estimate_slack = 1.5;
-  const double limit = static_cast<double>(problem.memory_limit_bytes);
-  // The search sees all stages as one device.
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();
-  const int stages = problem.staged.shape.stages;
-  problem.memory_limit_bytes = problem.memory_limit_bytes > most / stages ? most : problem.memory_limit_bytes * stages;
-  LaidOut best = lay_out(problem, choose_layouts(problem, stop), false, scheduling);
-  if (best.choice.empty()) return best;
-  auto over = [&](const LaidOut& made) { return static_cast<double>(made.arena_bytes()) - limit; };
-  auto keep_better = [&](LaidOut next) {
-    const bool fits = over(next) <= 0, fitted = over(best) <= 0;
-    if (fits != fitted ? fits : next.seconds < best.seconds) best = std::move(next);
+LaidOut lay_out_fastest(const LayoutProblem& problem, const Scheduling& scheduling, std::stop_token stop) {
+  constexpr double rounding = 1e-9;
+  LaidOut best;
+  const auto fits = [&](const LaidOut& made) { return made.arena_bytes() <= problem.memory_limit_bytes; };
+  const auto consider = [&](LaidOut made) {
+    const bool fitting = fits(made);
+    const bool wins = best.choice.empty() || (fitting != fits(best) ? fitting : made.seconds < best.seconds);
+    if (wins) best = std::move(made);
+    return fitting;
   };
-  const double start_seconds = best.choice.start_seconds, start_bytes = best.choice.start_memory_bytes;
-  const double gain = start_seconds - best.choice.seconds;
-  double estimate = best.choice.memory_bytes, excess = over(best);
-  for (int attempt = 0; attempt < attempts && excess > 0 && estimate > excess && std::isfinite(estimate); ++attempt) {
-    problem.memory_limit_bytes = static_cast<int64_t>(estimate - excess);
-    LaidOut next = lay_out(problem, choose_layouts(problem, stop), false, scheduling);
-    if (next.choice.empty()) return next;
-    estimate = next.choice.memory_bytes, excess = over(next);
-    keep_better(std::move(next));
-  }
-  AxisList all;
-  for (int axis = 0; axis < problem.mesh.axis_count(); ++axis) all.push_back(static_cast<AxisIndex>(axis));
-  const double rendezvous = problem.prices.collective(InstructionKind::all_reduce, 0, all);
-  const double doubt = 0.005 * start_seconds + 16 * rendezvous;
-  const bool only_fit = over(best) > 0 && start_bytes <= estimate_slack * limit;
-  const bool overlaps = scheduling.overlap != OverlapMode::off && !problem.prices.machine().machine().overlap.empty();
-  if (only_fit || best.choice.traded || gain < doubt || overlaps) keep_better(lay_out_as_written(problem, scheduling));
+  const LayoutChoice priced = choose_layouts(
+      problem, [&](const LayoutChoice& choice) { return consider(lay_out(problem, choice, false, scheduling)); }, stop);
+  if (priced.empty()) return {};
+  const bool is_price_exact = problem.staged.empty() && !best.overlapped;
+  const bool is_faster_as_written = priced.start_seconds <= best.seconds * (1 + rounding);
+  if (!is_price_exact || is_faster_as_written || !fits(best)) consider(lay_out_as_written(problem, scheduling));
+  best.priced_seconds = priced.seconds;
+  best.priced_as_written = priced.start_seconds;
   return best;
 }
 

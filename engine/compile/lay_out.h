@@ -16,9 +16,11 @@ struct LaidOut {
   Lowered lowered;
   std::vector<ArenaLayout> arenas;  // per stage
   InstructionTable<double> instruction_seconds;
-  double seconds = 0;       // of the main sequence
-  Simulation simulation;    // of several stages
-  bool as_written = false;  // the placements of written_placements()
+  double seconds = 0;                                // of the main sequence
+  Simulation simulation;                             // of several stages
+  double priced_seconds = 0, priced_as_written = 0;  // by the search (LayoutChoice::seconds)
+  bool overlapped = false;                           // collectives may run beside computation
+  bool as_written = false;                           // the placements of written_placements()
 
   int64_t arena_bytes() const;  // of the largest
 };
@@ -32,11 +34,10 @@ struct Scheduling {
 // Mode as_written: `problem.start` decides.
 LaidOut lay_out_as_written(const LayoutProblem& problem, const Scheduling& scheduling);
 
-// Mode fastest: the fastest program found that fits a device; where none is found, the fastest of all. The search
-// estimates memory; where the packed program is larger, it is asked for so much less. The program as written is looked
-// at too where it may be the only one that fits, and where the gain over it is in doubt: the search knows the latencies
-// of collectives that small arrays share only on average, and does not see what runs beside computation. The choice of
-// the result is empty where `stop` was requested.
-LaidOut lay_out_fastest(LayoutProblem problem, const Scheduling& scheduling, std::stop_token stop);
+// Mode fastest: of the choices that the search looks at (choose_layouts) and the program as written, the one whose
+// simulated step is shortest among those whose packed program fits a device; of all, where none fits. The program as
+// written is left out where the search's own prices, which then are those of the simulation, show it to be slower. The
+// choice of the result is empty where `stop` was requested.
+LaidOut lay_out_fastest(const LayoutProblem& problem, const Scheduling& scheduling, std::stop_token stop);
 
 }  // namespace shardscope

@@ -16,8 +16,8 @@ namespace shardscope {
 ArenaLayout plan_memory(const Program& program, const Graph& graph, int threads, int stage = 0);
 
 struct MemoryPeak {
-  std::array<int64_t, memory_category_count> categories{};  // bytes at the position where most is alive
-  int64_t live_bytes = 0;                                   // their sum: no arena can be smaller
+  CategoryBytes categories{};  // bytes at the position where most is alive
+  int64_t live_bytes = 0;      // their sum: no arena can be smaller
 };
 MemoryPeak memory_peak(const ArenaLayout& arena);
 

@@ -62,9 +62,9 @@ struct PassTime {
 
 // Of one run of the main sequence, on the devices of a stage; or of all stages: the largest of each.
 struct PlanTotals {
-  std::array<int64_t, memory_category_count> memory{};  // bytes per device at the peak, by category
-  int64_t memory_total = 0;                             // bytes of the arena
-  int64_t live_lower_bound = 0;                         // largest sum of live buffers
+  CategoryBytes memory{};        // bytes per device at the peak, by category
+  int64_t memory_total = 0;      // bytes of the arena
+  int64_t live_lower_bound = 0;  // largest sum of live buffers
   double wire_bytes_per_device = 0;
   double flops_per_device = 0;
   double seconds_per_step = 0;  // predicted
@@ -114,6 +114,10 @@ struct Plan {
   std::vector<std::vector<int>> input_values = std::vector<std::vector<int>>(1);
   std::vector<Metric> metrics;  // loss first
   PlanTotals totals;
+  // What the layout search priced (mode fastest): a step's instructions one after the other, of all stages together.
+  struct {
+    double chosen = 0, as_written = 0;
+  } priced_seconds;
   std::vector<Error> warnings;
   std::vector<PassTime> passes;      // of compile(), in order; not part of the hash
   uint64_t hash = 0;                 // of config, machine, versions and all that ranks must agree on

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@ namespace shardscope {
 enum class MemoryCategory : uint8_t { parameters, gradients, optimizer, activations, collectives, workspace };
 inline constexpr int memory_category_count = 6;
 std::string_view name(MemoryCategory category);
+using CategoryBytes = std::array<int64_t, memory_category_count>;
 
 // A region of every rank's arena: [offset, offset + bytes), in use from position `first` to position `last` of the
 // main sequence of its stage, folded (see sequence.h), inclusive. Persistent buffers (parameters, optimizer state,

@@ -1,19 +1,11 @@
 #include "engine/shard/choice_cost.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 
 namespace shardscope {
 
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
 double ChoiceCost::seconds(const std::vector<ValueCost>& values) const {
-  double total = 0;
+  double total = buckets_.seconds();
   for (const OpNode& op : tables_.ops) total += tables_.table(op).seconds(op.chosen) * op.runs;
   for (size_t v = 0; v < values.size(); ++v) total += values[v].seconds * tables_.values[v].count;
   return total;
@@ -33,61 +25,162 @@ double ChoiceCost::stored_bytes() const {
   return total;
 }
 
-double ChoiceCost::memory_bytes(const std::vector<ValueCost>& values) const {
-  double largest = 0;
-  for (const OpNode& op : tables_.ops) largest = std::max(largest, tables_.table(op).bytes(op.chosen));
-  return stored_bytes() + held_bytes(values) + largest;
+void ChoiceCost::refresh(std::vector<ValueCost>& values) {
+  buckets_.clear();
+  values.assign(tables_.values.size(), {});
+  for (size_t v = 0; v < values.size(); ++v) {
+    ValueCost fresh = value(tables_.values[v]);
+    exchange(tables_.values[v], values[v], fresh);
+    values[v] = std::move(fresh);
+  }
+}
+
+double ChoiceCost::exchange(const ValueNode& value, const ValueCost& before, const ValueCost& after) {
+  double more = 0;
+  const double now = objective(after), then = objective(before);
+  if (now != infinite_cost || then != infinite_cost) more += (now - then) * value.count;
+  if (before.shares == after.shares) return more;
+  for (const ValueCost::Share& share : before.shares) more += buckets_.add(share.bucket, -share.bytes * value.count);
+  for (const ValueCost::Share& share : after.shares) more += buckets_.add(share.bucket, share.bytes * value.count);
+  return more;
+}
+
+double ChoiceCost::seconds_as_written() {
+  buckets_.clear();
+  std::vector<ValueCost> values;
+  for (const ValueNode& value : tables_.values) {
+    values.push_back(value_at(value, value.start_pin, value.start_regather));
+    exchange(value, {}, values.back());
+  }
+  return seconds(values);
 }
 
 ValueCost ChoiceCost::value(const ValueNode& value) {
   ValueCost kept = value_at(value, value.pin, false);
   if (price == 0 || kept.held == 0) return kept;
   ValueCost again = value_at(value, value.pin, true);
-  return objective(again) < objective(kept) ? again : kept;
+  const auto all = [&](const ValueCost& cost) {
+    double total = objective(cost);
+    for (const ValueCost::Share& share : cost.shares) total += buckets_.increase(share.bucket, share.bytes);
+    return total;
+  };
+  return all(again) < all(kept) ? again : kept;
 }
 
-// Brings a value from where it is defined to every layout that its uses need. With `regather`, layouts made in
-// forward are given up before backward.
+// Brings a value from where it is defined to every layout that its uses need, in the order in which lower() does.
 ValueCost ChoiceCost::value_at(const ValueNode& value, int pin, bool regather) {
-  std::array<int, 16> made;
-  std::array<bool, 16> saved{};  // made in forward, used in backward
-  size_t count = 1;
-  ValueCost cost{0, 0, regather};
-  const bool forward = value.producer >= 0 && tables_.ops[value.producer].phase == Phase::forward;
-  const bool once = value.producer >= 0 && tables_.ops[value.producer].once;
-  if (value.producer >= 0) {
-    const OpNode& op = tables_.ops[value.producer];
-    made[0] = tables_.table(op).result(op.chosen, value.result);
-    if (pin >= 0 && pin != made[0]) {
-      cost.seconds += tables_.costs.reshard(value.type, made[0], pin).seconds * (once ? 1 : tables_.repeats(op.phase));
-      made[0] = pin;
+  ValueCost cost;
+  cost.regather = regather;
+  define(value, pin, cost);
+  const bool lays_for_update = !value.small && !tables_.apart_from_update && made_[0].making.task >= 0 &&
+                               static_cast<TaskPart>(made_[0].making.task) == TaskPart::backward;
+  const auto shards = [&](int layout) { return tables_.costs.shards(layout); };
+  const auto is_laid_for = [&](TaskPart task, int needed) {
+    return lays_for_update && task == TaskPart::update && shards(needed) >= shards(made_[0].id);
+  };
+  bool reached = true;
+  for (bool early : {true, false}) {
+    if (early && !lays_for_update) continue;
+    for (auto [user, operand] : value.uses) {
+      const OpNode& op = tables_.ops[user];
+      const int needed = tables_.table(op).operand(op.chosen, operand);
+      if (early != is_laid_for(op.part, needed)) continue;
+      reached = reached && use(value, op, needed, early ? TaskPart::backward : op.part, regather, cost);
     }
-  } else {
-    made[0] = pin;
   }
-  size_t made_in_forward = 1;
-  bool backward = false;
-  for (auto [user, operand] : value.uses) {
-    const OpNode& op = tables_.ops[user];
-    if (op.phase != Phase::forward && !backward) {
-      backward = true;
-      if (regather) count = 1;
-      made_in_forward = count;
-    }
-    const int needed = tables_.table(op).operand(op.chosen, operand);
-    const LayoutCosts::Source source = tables_.costs.cheapest_source(value.type, {made.data(), count}, needed);
-    if (source.position < 0) return {infinity, 0, false};
-    if (backward) saved[source.position] = true;
-    if (made[source.position] == needed) continue;
-    cost.seconds += source.cost.seconds * (once && !regather ? 1 : tables_.repeats(op.phase));
-    if (count < made.size()) made[count++] = needed;
-  }
-  if (!limited_) return cost;
-  for (size_t i = 0; i < made_in_forward; ++i) {
-    const bool stays = i == 0 ? forward : value.producer < 0 || forward;
-    if (saved[i] && stays) cost.held += tables_.costs.local_bytes(value.type, made[i]);
+  if (!reached) return {infinite_cost, 0, false, {}};
+  if (value.is_scalar_output) finish_scalar(value, cost);
+  if (!counts_bytes) return cost;
+  for (const Layout& layout : made_) {
+    const bool defined = &layout == &made_[0];
+    const bool stays = defined ? layout.making.task >= 0 : true;
+    if (layout.saved && stays) cost.held += tables_.costs.local_bytes(value.type, layout.id);
   }
   return cost;
+}
+
+void ChoiceCost::define(const ValueNode& value, int pin, ValueCost& cost) {
+  made_.clear();
+  if (value.producer < 0) {
+    made_.push_back({pin, {}});
+    return;
+  }
+  const OpNode& op = tables_.ops[value.producer];
+  const int made = tables_.table(op).result(op.chosen, value.result);
+  made_.push_back({pin >= 0 ? pin : made, {static_cast<int>(op.part)}});
+  if (pin >= 0 && pin != made)
+    cost.seconds += tables_.costs.reshard(value.type, made, pin).seconds * tables_.runs(op.part);
+}
+
+bool ChoiceCost::use(const ValueNode& value, const OpNode& user, int needed, TaskPart task, bool regather,
+                     ValueCost& cost) {
+  const bool backward = is_repeated(task) && task != TaskPart::forward;
+  candidates_.clear();
+  ids_.clear();
+  for (size_t i = 0; i < made_.size(); ++i) {
+    const Making& making = made_[i].making;
+    const bool here = making.task == static_cast<int>(task);
+    if (here && making.section == Section::closing) continue;
+    if (i > 0 && !here && regather) continue;
+    if (made_[i].id == needed) {
+      made_[i].saved |= backward && making.task != static_cast<int>(TaskPart::backward);
+      return true;
+    }
+    candidates_.push_back(static_cast<int>(i));
+    ids_.push_back(made_[i].id);
+  }
+  const LayoutCosts::Source source = tables_.costs.cheapest_source(value.type, ids_, needed);
+  if (source.position < 0) return false;
+  Layout& from = made_[static_cast<size_t>(candidates_[static_cast<size_t>(source.position)])];
+  from.saved |= backward && from.making.task != static_cast<int>(TaskPart::backward);
+  BucketKey place;
+  place.task = task;
+  if (user.takes_scalars_alone) {
+    place.section = Section::before_op;
+    place.op = static_cast<int>(&user - tables_.ops.data());
+  } else if (value.is_of_step && !regather && is_repeated(task)) {
+    place.task = TaskPart::begin;
+    place.section = tables_.begins && value.small
+                        ? Section::closing
+                        : section_of(value.small, made_[0].making.task, from.making, static_cast<int>(place.task));
+  } else {
+    place.section = section_of(value.small, made_[0].making.task, from.making, static_cast<int>(task));
+  }
+  move(value, Layout(from), needed, place, cost);
+  return true;
+}
+
+void ChoiceCost::move(const ValueNode& value, const Layout& from, int needed, const BucketKey& place, ValueCost& cost) {
+  const double runs = tables_.runs(place.task);
+  const double count = place.op < 0 ? 1 : tables_.ops[static_cast<size_t>(place.op)].count;
+  const bool follows = from.making.task == static_cast<int>(place.task) && from.making.section == place.section;
+  size_t stage = follows ? from.making.stages : 0;
+  for (const PricedStep& step : tables_.costs.path(value.type, from.id, needed)) {
+    const bool is_alone = place.section == Section::main || step.kind == InstructionKind::slice ||
+                          step.kind == InstructionKind::collective_permute;
+    if (is_alone) {
+      cost.seconds += step.seconds * runs;
+    } else if (latency_share) {
+      cost.seconds += (step.seconds - (1 - *latency_share) * prices_.collective(step.kind, 0, step.axes)) * runs;
+    } else {
+      BucketKey key = place;
+      key.stage = stage, key.kind = step.kind, key.axes = step.axes, key.reduction = step.reduction;
+      const bool reduces = step.kind == InstructionKind::all_reduce || step.kind == InstructionKind::reduce_scatter;
+      if (reduces) key.dtype = tables_.costs.type(value.type).dtype;
+      cost.shares.push_back({buckets_.find(key, runs, count), step.payload});
+    }
+    if (step.kind != InstructionKind::slice) ++stage;
+    made_.push_back({step.layout, {static_cast<int>(place.task), place.section, stage}});
+  }
+}
+
+// As a run's report has it: whole on every device.
+void ChoiceCost::finish_scalar(const ValueNode& value, ValueCost& cost) {
+  BucketKey place;
+  place.task = tables_.apart_from_update ? TaskPart::metrics : TaskPart::forward;
+  place.section = Section::closing;
+  const int whole = tables_.costs.layout_id(Sharding::replicated(0));
+  if (made_[0].id != whole) move(value, Layout(made_[0]), whole, place, cost);
 }
 
 }  // namespace shardscope

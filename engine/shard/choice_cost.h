@@ -1,49 +1,82 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "engine/shard/collective_buckets.h"
 #include "engine/shard/layout_tables.h"
+#include "engine/shard/reshard_section.h"
 
 namespace shardscope {
 
-// Seconds of a value's reshards, and its bytes that a device holds from forward to backward.
+// What a value's reshards cost in a step: seconds of those that it has for itself, its bytes in the collectives that it
+// shares with other small arrays, and its bytes that a device holds from forward to backward.
 struct ValueCost {
+  struct Share {
+    int bucket = -1;
+    double bytes = 0;
+    bool operator==(const Share&) const = default;
+  };
+
   double seconds = 0;
   double held = 0;
   bool regather = false;
+  std::vector<Share> shares;
 };
 
-// What the placements chosen now in the tables cost: the work of the ops, the reshards of the values, and the bytes
-// that are held. Bytes are looked at only where `limited`.
+// What the placements chosen now in the tables cost: the work of the ops and the reshards of the values, as lower()
+// makes them, and the bytes that are held. Of one stage the seconds are those of the lowered program's instructions,
+// one after the other.
 class ChoiceCost {
  public:
-  ChoiceCost(LayoutTables& tables, bool limited) : tables_(tables), limited_(limited) {}
+  ChoiceCost(LayoutTables& tables, const WorkPrices& prices) : tables_(tables), prices_(prices), buckets_(prices) {}
 
   // Seconds that a byte held is worth. At a price, a value's further layouts may be given up after forward and made
   // again in backward.
   double price = 0;
+  // Of what a collective of no bytes takes, for each small array, in the place of what it shares with others; none:
+  // what it shares. A search that moves one array at a time sees at such prices what moving all of them would give.
+  std::optional<double> latency_share;
+  // Whether bytes held are looked at.
+  bool counts_bytes = false;
 
-  bool limited() const { return limited_; }
-  void stop_limiting() { limited_ = false; }
-
-  // The value as chosen now, and as mode as_written would lower it. Infinite where a use cannot be reached.
+  // The value as chosen now, beside the others as they were last brought up to date. Infinite where a use cannot be
+  // reached.
   ValueCost value(const ValueNode& value);
-  ValueCost value_as_written(const ValueNode& value) { return value_at(value, value.start_pin, false); }
   double objective(const ValueCost& cost) const { return cost.seconds + price * cost.held; }
+
+  // Looks at all values anew.
+  void refresh(std::vector<ValueCost>& values);
+  // By how much the step gets longer where a value goes from one cost to another, what it shares with others included.
+  double exchange(const ValueNode& value, const ValueCost& before, const ValueCost& after);
 
   // Of the whole step, given the costs of its values.
   double seconds(const std::vector<ValueCost>& values) const;
   double held_bytes(const std::vector<ValueCost>& values) const;
   // What lies on a device between steps.
   double stored_bytes() const;
-  // At the end of forward, with room for the operands and results of the largest op.
-  double memory_bytes(const std::vector<ValueCost>& values) const;
+  // Of the step that mode as_written would lower, whose placements are chosen now; forgets the other.
+  double seconds_as_written();
 
  private:
+  struct Layout {
+    int id = -1;
+    Making making;
+    bool saved = false;  // used in backward
+  };
+
   ValueCost value_at(const ValueNode& value, int pin, bool regather);
+  void define(const ValueNode& value, int pin, ValueCost& cost);
+  // The layout that an operand needs, made in the task of its op or another.
+  bool use(const ValueNode& value, const OpNode& user, int needed, TaskPart task, bool regather, ValueCost& cost);
+  void move(const ValueNode& value, const Layout& from, int needed, const BucketKey& place, ValueCost& cost);
+  void finish_scalar(const ValueNode& value, ValueCost& cost);
 
   LayoutTables& tables_;
-  bool limited_;
+  const WorkPrices& prices_;
+  CollectiveBuckets buckets_;
+  std::vector<Layout> made_;  // of the value at hand, in the order made
+  std::vector<int> candidates_, ids_;
 };
 
 }  // namespace shardscope

@@ -12,38 +12,43 @@ namespace {
 
 constexpr double least_gain = 1e-7;  // seconds
 constexpr int no_axis = -1;
-// Prices of a byte held, from that at which all that is held without a limit is worth a hundredth of the step.
+// Prices of a byte held, from that at which all that is held without a price is worth a hundredth of the step.
 constexpr double lowest_price = 0.01, price_factor = 8;
-constexpr int price_raises = 6, price_bisections = 6;
+constexpr int price_count = 7, price_bisections = 4;
 
 class LayoutSearch {
  public:
-  LayoutSearch(const LayoutProblem& problem, std::stop_token stop)
+  LayoutSearch(const LayoutProblem& problem, const FitsMemory& fits, std::stop_token stop)
       : problem_(problem),
+        fits_(fits),
         stop_(stop),
         tables_(problem),
-        cost_(tables_, problem.memory_limit_bytes != std::numeric_limits<int64_t>::max()),
+        cost_(tables_, problem.prices),
         ops_(tables_.ops),
         values_(tables_.values),
         shaken_(ops_.size()),
-        tried_ops_(ops_.size()) {
-    if (cost_.stored_bytes() > static_cast<double>(problem.memory_limit_bytes)) cost_.stop_limiting();
-  }
+        tried_ops_(ops_.size()) {}
 
   LayoutChoice run() {
-    double best = search();
+    cost_.latency_share = average_latency_share();
+    search();
+    cost_.latency_share.reset();
+    const double first_cost = search();
     if (!problem_.start.placements.empty()) {
       const std::vector<int> first = chosen();
       for (OpNode& op : ops_) {
         if (!op.fixed) op.chosen = table(op).find(problem_.start.placements[op.op]);
       }
-      look_as_written();
-      if (search() >= best) choose(first);
+      start_seconds_ = cost_.seconds_as_written();
+      if (search() >= first_cost) choose(first);
     }
-    if (cost_.limited() && memory_bytes() > static_cast<double>(problem_.memory_limit_bytes)) fit();
     if (stop_.stop_requested()) return {};
     check();
-    return result();
+    LayoutChoice fastest = result();
+    if (!fits_ || fits_(fastest) || stored_alone_is_too_much()) return fastest;
+    std::optional<LayoutChoice> fitting = search_at_prices();
+    if (stop_.stop_requested()) return {};
+    return fitting ? *std::move(fitting) : std::move(fastest);
   }
 
  private:
@@ -74,56 +79,54 @@ class LayoutSearch {
       changed |= move_groups();
       changed |= move_ops();
     }
-    double total = seconds();
-    if (cost_.price > 0) total += cost_.price * cost_.held_bytes(costs_);
-    return total;
+    return seconds() + (cost_.price > 0 ? cost_.price * cost_.held_bytes(costs_) : 0);
   }
 
-  // Searches at rising prices of a byte held until it fits, then between the last two. The highest is tried first: what
-  // does not fit then is not limited at all.
-  void fit() {
-    const double limit = static_cast<double>(problem_.memory_limit_bytes);
+  // Half of the small arrays are parameters, gathered together, half gradients, reduced together.
+  double average_latency_share() const {
+    double small = 0;
+    for (const ValueNode& value : values_) small += value.small * value.count;
+    return 2 / std::max(2.0, small);
+  }
+
+  bool stored_alone_is_too_much() const {
+    return cost_.stored_bytes() / problem_.staged.shape.stages > static_cast<double>(problem_.memory_limit_bytes);
+  }
+
+  std::optional<LayoutChoice> search_at_prices() {
     const std::vector<int> free = chosen();
-    std::vector<int> fitting;
-    double least_seconds = infinite_cost, fitting_price = 0;
-    auto fits = [&](double price) {
-      cost_.price = price;
+    cost_.counts_bytes = true;
+    refresh_all();
+    const double lowest = lowest_price * seconds() / std::max(1.0, cost_.held_bytes(costs_));
+    std::optional<LayoutChoice> fastest;
+    const auto fits = [&](double power) {
+      cost_.price = lowest * std::pow(price_factor, power);
       choose(free);
       search();
-      if (memory_bytes() > limit) return false;
-      const double taken = seconds();
-      if (taken < least_seconds) least_seconds = taken, fitting = chosen(), fitting_price = price;
+      if (stop_.stop_requested()) return false;
+      LayoutChoice choice = result();
+      if (!fits_(choice)) return false;
+      if (!fastest || choice.seconds < fastest->seconds) fastest = std::move(choice);
       return true;
     };
-    double low = 0, high = lowest_price * seconds() / std::max(1.0, cost_.held_bytes(costs_));
-    if (fits(high * std::pow(price_factor, price_raises))) {
-      for (int raise = 1; raise < price_raises && !fits(high) && !stop_.stop_requested(); ++raise) {
-        low = high;
-        high *= price_factor;
-      }
-      for (int i = 0; i < price_bisections && !stop_.stop_requested(); ++i) {
-        const double middle = (low + high) / 2;
-        (fits(middle) ? high : low) = middle;
-      }
+    int failing = -1, fitting = price_count - 1;
+    if (!fits(fitting)) return {};
+    while (fitting - failing > 1) {
+      const int middle = (failing + fitting) / 2;
+      (fits(middle) ? fitting : failing) = middle;
     }
-    if (fitting.empty()) cost_.stop_limiting();
-    cost_.price = fitting_price;
-    choose(fitting.empty() ? free : fitting);
+    double low = failing, high = fitting;
+    for (int i = 0; i < price_bisections; ++i) {
+      const double middle = (low + high) / 2;
+      (fits(middle) ? high : low) = middle;
+    }
+    return fastest;
   }
 
   double seconds() const { return cost_.seconds(costs_); }
-  double memory_bytes() const { return cost_.memory_bytes(costs_); }
-
-  void look_as_written() {
-    std::vector<ValueCost> written;
-    for (const ValueNode& value : values_) written.push_back(cost_.value_as_written(value));
-    start_seconds_ = cost_.seconds(written);
-    if (cost_.limited()) start_memory_bytes_ = cost_.memory_bytes(written);
-  }
 
   void refresh_all() {
-    costs_.resize(values_.size());
-    for (size_t v = 0; v < values_.size(); ++v) costs_[v] = cost_.value(values_[v]);
+    cost_.refresh(costs_);
     std::fill(shaken_.begin(), shaken_.end(), ++clock_);
   }
 
@@ -146,20 +149,19 @@ class LayoutSearch {
     fresh_.clear();
     for (int v : touched_) {
       fresh_.push_back(cost_.value(values_[v]));
-      const double now = cost_.objective(fresh_.back()), before = cost_.objective(costs_[v]);
-      if (now == infinite_cost && before == infinite_cost) continue;
-      delta += (now - before) * values_[v].count;
-      if (now == infinite_cost) break;
+      delta += cost_.exchange(values_[v], costs_[v], fresh_.back());
+      if (delta == infinite_cost) break;
     }
     if (keep && delta < -least_gain) {
       ++clock_;
       for (size_t i = 0; i < touched_.size(); ++i) {
-        costs_[touched_[i]] = fresh_[i];
+        costs_[touched_[i]] = std::move(fresh_[i]);
         const ValueNode& value = values_[touched_[i]];
         if (value.producer >= 0) shaken_[value.producer] = clock_;
         for (auto [user, operand] : value.uses) shaken_[user] = clock_;
       }
     } else {
+      for (size_t i = 0; i < fresh_.size(); ++i) cost_.exchange(values_[touched_[i]], fresh_[i], costs_[touched_[i]]);
       for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) ops_[undo->op].chosen = undo->placement;
     }
     return delta;
@@ -311,19 +313,17 @@ class LayoutSearch {
     }
     choice.seconds = seconds();
     choice.start_seconds = start_seconds_;
-    choice.start_memory_bytes = start_memory_bytes_;
-    if (cost_.limited()) choice.memory_bytes = memory_bytes();
-    choice.traded = cost_.price > 0;
     return choice;
   }
 
   const LayoutProblem& problem_;
+  const FitsMemory& fits_;
   std::stop_token stop_;
   LayoutTables tables_;
   ChoiceCost cost_;
   std::vector<OpNode>& ops_;
   const std::vector<ValueNode>& values_;
-  double start_seconds_ = infinite_cost, start_memory_bytes_ = infinite_cost;
+  double start_seconds_ = infinite_cost;
   std::vector<ValueCost> costs_;    // as chosen now
   int64_t clock_ = 0;               // counts the moves that were kept
   std::vector<int64_t> shaken_;     // per op: when a value that it touches last changed its cost
@@ -347,8 +347,8 @@ LayoutChoice fixed_choice(const std::vector<Placement>& placements, size_t value
   return choice;
 }
 
-LayoutChoice choose_layouts(const LayoutProblem& problem, std::stop_token stop) {
-  return LayoutSearch(problem, stop).run();
+LayoutChoice choose_layouts(const LayoutProblem& problem, const FitsMemory& fits, std::stop_token stop) {
+  return LayoutSearch(problem, fits, stop).run();
 }
 
 }  // namespace shardscope

@@ -1,6 +1,7 @@
 #include "engine/shard/layout_cost.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/shard/hash_mix.h"
@@ -32,65 +33,75 @@ int LayoutCosts::layout_id(const Sharding& sharding) {
   return static_cast<int>(layouts_.size()) - 1;
 }
 
-int LayoutCosts::type_id(const TensorType& type, double latency_share) {
-  uint64_t key = mix(static_cast<uint64_t>(type.dtype), latency_share == 1);
+int LayoutCosts::type_id(const TensorType& type) {
+  uint64_t key = static_cast<uint64_t>(type.dtype);
   for (int64_t size : type.shape) key = mix(key, static_cast<uint64_t>(size));
   auto [first, last] = type_index_.equal_range(key);
   for (; first != last; ++first) {
-    const CostedType& known = types_[first->second];
-    if (known.latency_share == latency_share && known.type == type) return first->second;
+    if (types_[first->second] == type) return first->second;
   }
-  types_.push_back({type, latency_share});
+  types_.push_back(type);
   type_index_.emplace(key, static_cast<int>(types_.size()) - 1);
   return static_cast<int>(types_.size()) - 1;
 }
 
 double LayoutCosts::local_bytes(int type, int layout) const {
-  return static_cast<double>(types_[type].type.bytes() / shard_count(layouts_[layout], mesh_));
+  return static_cast<double>(types_[type].bytes() / shard_count(layouts_[layout], mesh_));
 }
 
-ReshardCost LayoutCosts::price(const CostedType& array, const Sharding& from, const Sharding& to) const {
-  if (!can_reshard(from, to)) return {infinite_cost, 0, infinite_cost};
-  ReshardCost cost;
+LayoutCosts::Entry LayoutCosts::price(uint64_t key, const TensorType& type, const Sharding& from, const Sharding& to) {
+  Entry entry{key, {infinite_cost, 0, infinite_cost}, steps_.size(), 0};
+  if (!can_reshard(from, to)) return entry;
+  entry.cost = {};
   Sharding current = from;
   for (const ReshardStep& step : reshard_path(from, to, mesh_)) {
+    PricedStep priced{step.kind, step.axes, step.reduction, layout_id(step.result), 0, 0};
     if (step.kind == InstructionKind::slice) {
-      const int64_t bytes = array.type.bytes() / shard_count(step.result, mesh_);
-      if (prices_) cost.seconds += prices_->slice(2 * static_cast<double>(bytes));
+      const int64_t bytes = type.bytes() / shard_count(step.result, mesh_);
+      if (prices_) priced.seconds = prices_->slice(2 * static_cast<double>(bytes));
     } else {
-      double payload = 0;
-      cost.wire_bytes += shardscope::wire_bytes(step, current, mesh_, array.type, &payload);
-      ++cost.collectives;
-      if (prices_) cost.seconds += prices_->collective(step.kind, payload, step.axes, array.latency_share);
+      entry.cost.wire_bytes += shardscope::wire_bytes(step, current, mesh_, type, &priced.payload);
+      priced.payload = std::floor(priced.payload);
+      ++entry.cost.collectives;
+      if (prices_) priced.seconds = prices_->collective(step.kind, priced.payload, step.axes);
     }
+    entry.cost.seconds += priced.seconds;
+    steps_.push_back(priced);
     current = step.result;
   }
-  return cost;
+  entry.step_count = steps_.size() - entry.first_step;
+  return entry;
 }
 
-LayoutCosts::Entry& LayoutCosts::entry(uint64_t key) {
+LayoutCosts::Entry& LayoutCosts::slot(uint64_t key) {
   const size_t mask = costs_.size() - 1;
   size_t slot = mix(0, key) & mask;
   while (costs_[slot].key != 0 && costs_[slot].key != key) slot = (slot + 1) & mask;
   return costs_[slot];
 }
 
-ReshardCost LayoutCosts::reshard(int type, int from, int to) {
-  if (from == to) return {};
+const LayoutCosts::Entry& LayoutCosts::entry_of(int type, int from, int to) {
+  static const Entry nothing;
+  if (from == to) return nothing;
   if (2 * cost_count_ >= costs_.size()) {
     std::vector<Entry> before = std::exchange(costs_, std::vector<Entry>(std::max<size_t>(1024, 2 * costs_.size())));
     for (const Entry& old : before) {
-      if (old.key != 0) entry(old.key) = old;
+      if (old.key != 0) slot(old.key) = old;
     }
   }
   const uint64_t key =
       (static_cast<uint64_t>(type + 1) << 40) | (static_cast<uint64_t>(from) << 20) | static_cast<uint64_t>(to);
-  Entry& found = entry(key);
+  Entry& found = slot(key);
   if (found.key == 0) {
-    found = {key, price(types_[type], layouts_[from], layouts_[to])};
+    found = price(key, types_[type], Sharding(layouts_[from]), Sharding(layouts_[to]));
     ++cost_count_;
   }
-  return found.cost;
+  return found;
+}
+
+std::span<const PricedStep> LayoutCosts::path(int type, int from, int to) {
+  const Entry& entry = entry_of(type, from, to);
+  return std::span(steps_).subspan(entry.first_step, entry.step_count);
 }
 
 LayoutCosts::Source LayoutCosts::cheapest_source(int type, std::span<const int> made, int needed) {

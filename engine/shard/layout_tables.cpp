@@ -61,6 +61,15 @@ struct IntsHash {
   }
 };
 
+TaskPart part_of(const Op& op, bool is_of_states) {
+  switch (task_phase(op.phase)) {
+    case Phase::forward: return is_of_states ? TaskPart::begin : TaskPart::forward;
+    case Phase::update: return TaskPart::update;
+    case Phase::initialise: return TaskPart::initialise;
+    default: return TaskPart::backward;
+  }
+}
+
 void add_op_nodes(const LayoutProblem& problem, const OpKinds& kinds, LayoutTables& tables) {
   const Graph& graph = problem.graph;
   const std::vector<bool> of_states = ops_of_states(graph);
@@ -71,15 +80,16 @@ void add_op_nodes(const LayoutProblem& problem, const OpKinds& kinds, LayoutTabl
     node.count = tables.classes.size[c];
     node.table = kinds.of_op[node.op];
     const Op& op = graph.ops[node.op];
-    node.phase = op.phase;
+    node.part = part_of(op, of_states[node.op]);
+    node.takes_scalars_alone = takes_scalars_alone(graph, node.op);
+    tables.begins |= node.part == TaskPart::begin;
     if (std::optional<Placement> placement =
             fixed_placement(graph, problem.mesh, graph.rule(node.op), node.op, problem.pins)) {
       node.fixed = true;
       node.chosen = tables.tables[node.table].find(*placement);
     }
     if (op.phase == Phase::initialise) node.count = 0;  // no part of a step
-    node.once = of_states[node.op];
-    node.runs = node.count * (node.once ? 1 : tables.repeats(op.phase));
+    node.runs = node.count * tables.runs(node.part);
     tables.ops.push_back(std::move(node));
   }
 }
@@ -106,10 +116,8 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
   const Graph& graph = problem.graph;
   const Readers readers(graph);
   const std::vector<bool> bucketed = bucketed_values(graph, problem.bucket_bytes);
-  // Half of them are parameters, gathered together, half gradients, reduced together (and their sums of squares, where
-  // they are clipped).
-  const double share =
-      2.0 / static_cast<double>(std::max<int64_t>(2, std::count(bucketed.begin(), bucketed.end(), true)));
+  std::vector<bool> scalar_output(graph.values.size());
+  for (const auto& [name, value] : graph.outputs) scalar_output[value] = graph.type(value).shape.empty();
   std::unordered_map<std::vector<int>, int, IntsHash> known;
   std::vector<int> key;
   for (size_t v = 0; v < graph.values.size(); ++v) {
@@ -118,7 +126,9 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
     const std::vector<std::optional<Sharding>>& lies = problem.start.lies;
     const int start_pin = lies.empty() || !lies[v] ? -1 : tables.costs.layout_id(*lies[v]);
     const int producer = value.producer == no_id ? -1 : tables.classes.of_op[value.producer];
-    key = {producer, value.result_index, pin, start_pin, bucketed[v], static_cast<int>(value.kind)};
+    const bool start_regather = !problem.regather.empty() && problem.regather[v];
+    const int flags = bucketed[v] + 2 * scalar_output[v] + 4 * start_regather;
+    key = {producer, value.result_index, pin, start_pin, flags, static_cast<int>(value.kind)};
     const size_t head = key.size();
     for (int r = readers.begin[v]; r < readers.begin[v + 1]; ++r) {
       const int user = tables.classes.of_op[readers.all[r].first], operand = readers.all[r].second;
@@ -127,21 +137,28 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
       if (!again) key.push_back(user), key.push_back(operand);
     }
     // Sources that nobody uses still take room; their type tells them apart.
-    if (producer < 0) key.push_back(tables.costs.type_id(value.type, bucketed[v] ? share : 1));
+    if (producer < 0) key.push_back(tables.costs.type_id(value.type));
     auto [entry, added] = known.try_emplace(key, static_cast<int>(tables.values.size()));
     if (added) {
       ValueNode node;
       node.value = static_cast<ValueId>(v);
       node.producer = producer;
       node.result = value.result_index;
-      node.type = tables.costs.type_id(value.type, bucketed[v] ? share : 1);
+      node.type = tables.costs.type_id(value.type);
       node.pin = pin;
       node.start_pin = start_pin;
+      node.start_regather = start_regather;
+      node.small = bucketed[v];
+      node.is_scalar_output = scalar_output[v];
+      const bool made_of_states = producer >= 0 && tables.ops[producer].part == TaskPart::begin;
+      node.is_of_step =
+          made_of_states || (value.kind == ValueKind::state && (tables.begins || !problem.staged.empty()));
       const size_t end = key.size() - (producer < 0 ? 1 : 0);
       for (size_t i = head; i < end; i += 2) node.uses.emplace_back(key[i], key[i + 1]);
       tables.values.push_back(std::move(node));
     }
-    ++tables.values[entry->second].count;
+    const bool in_step = producer < 0 || tables.ops[producer].part != TaskPart::initialise;
+    tables.values[entry->second].count += in_step;
     tables.node_of_value.push_back(entry->second);
   }
   for (int v = 0; v < static_cast<int>(tables.values.size()); ++v) {
@@ -362,6 +379,7 @@ std::vector<int> PlacementTable::near(const Placement& placement) {
 
 LayoutTables::LayoutTables(const LayoutProblem& problem)
     : microbatches(static_cast<double>(problem.microbatches)),
+      apart_from_update(problem.microbatches > 1 || !problem.staged.empty()),
       costs(problem.mesh, &problem.prices),
       orders(axis_orders(problem)) {
   const OpKinds kinds = op_kinds(problem.graph);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/shard/op_classes.h"
+#include "engine/shard/open_tasks.h"
 
 namespace shardscope {
 
@@ -56,8 +57,8 @@ struct OpNode {
   int table = 0;
   int chosen = 0;
   bool fixed = false;  // in place
-  bool once = false;   // a step, for all microbatches
-  Phase phase = Phase::forward;
+  TaskPart part = TaskPart::forward;
+  bool takes_scalars_alone = false;
   std::vector<int> touched;  // value nodes
 };
 
@@ -68,8 +69,12 @@ struct ValueNode {
   int producer = -1;  // op node
   int result = 0;
   int type = 0;
-  int pin = -1;                           // layout id
-  int start_pin = -1;                     // layout id: where it lies as written
+  int pin = -1;        // layout id
+  int start_pin = -1;  // layout id: where it lies as written
+  bool start_regather = false;
+  bool small = false;       // resharded with others
+  bool is_of_step = false;  // its layouts for forward and backward are made once a step
+  bool is_scalar_output = false;
   std::vector<std::pair<int, int>> uses;  // op node and operand, in order, each once
 };
 
@@ -81,10 +86,12 @@ struct LayoutTables {
   LayoutTables(const LayoutTables&) = delete;
 
   PlacementTable& table(const OpNode& op) { return tables[op.table]; }
-  // How often a step runs the ops of a phase.
-  double repeats(Phase phase) const { return phase == Phase::update ? 1 : microbatches; }
+  // How often a step runs a task.
+  double runs(TaskPart part) const { return is_repeated(part) ? microbatches : 1; }
 
   double microbatches;
+  bool apart_from_update;  // forward and backward may run several times before the update
+  bool begins = false;     // something is made of states alone, once a step
 
   LayoutCosts costs;
   // Orders of the axes that may share a dimension: the mesh's, and those that pins use.

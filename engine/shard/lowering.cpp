@@ -9,22 +9,12 @@
 #include "engine/mesh/reshard.h"
 #include "engine/shard/moving_instructions.h"
 #include "engine/shard/open_tasks.h"
+#include "engine/shard/reshard_section.h"
 #include "engine/shard/task_ends.h"
 
 namespace shardscope {
 
 namespace {
-
-enum class Section : uint8_t { opening, main, closing, before_op };
-
-// Where a program value is made. In a staged section `stages` collectives (and what is cut before them) precede its
-// use.
-struct Making {
-  int task = -1;  // -1: a source
-  Section section = Section::main;
-  size_t stages = 0;
-  bool received = false;
-};
 
 class Lowering {
  public:
@@ -326,23 +316,18 @@ class Lowering {
     const int type = costs_.type_id(graph_.type(value));
     const int source = candidates_[costs_.cheapest_source(type, layouts_, costs_.layout_id(target)).position];
     if (takes_scalars_alone(graph_, user)) return reshard(value, source, target, user, Section::before_op);
+    const auto section = [&] {
+      return section_of(bucketed_[value], making_[lowered_.defined[value]].task, making_[source], task_);
+    };
     if (!is_laid_out_once(value) || !is_repeated(task().key.part))
-      return reshard(value, source, target, user, section_of(value, source));
+      return reshard(value, source, target, user, section());
     const int here = task_;
     enter({TaskPart::begin, stage_});
     const bool with_made = begins_ && bucketed_[value];
-    const int made = reshard(value, source, target, user, with_made ? Section::closing : section_of(value, source));
+    const int made = reshard(value, source, target, user, with_made ? Section::closing : section());
     task_ = here;
     phase_ = task().phase;
     return made;
-  }
-
-  // With other small arrays in front of the task, where nothing of the task itself is needed for it.
-  Section section_of(ValueId value, int source) const {
-    const Making& made = making_[source];
-    const bool made_behind = made.task == task_ && made.section == Section::main;
-    const bool with_others = bucketed_[value] && making_[lowered_.defined[value]].task != task_ && !made_behind;
-    return with_others ? Section::opening : Section::main;
   }
 
   bool is_made_of_states(ValueId value) const {

@@ -26,13 +26,6 @@ double WorkPrices::compute(const Op& op, std::span<const TensorType> operands,
   return seconds;
 }
 
-double WorkPrices::collective(InstructionKind kind, double payload, const AxisList& axes, double share) const {
-  const GroupPlacement& groups = placement(axes);
-  const double seconds = machine_.collective_seconds(kind, payload, groups);
-  if (share == 1) return seconds;
-  return seconds - (1 - share) * machine_.collective_seconds(kind, 0, groups);
-}
-
 double WorkPrices::receive(int from, int to, double bytes) const {
   const auto [entry, is_new] = transfers_.try_emplace({from, to});
   if (is_new && stages_) {

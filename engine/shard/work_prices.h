@@ -30,8 +30,9 @@ class WorkPrices {
   double compute(const Op& op, std::span<const TensorType> operands, std::span<const TensorType> results) const;
   double slice(double bytes_touched) const { return machine_.local_seconds("slice", bytes_touched); }
 
-  // `share`: of what a collective of no bytes takes, where several arrays are moved by one.
-  double collective(InstructionKind kind, double payload, const AxisList& axes, double share = 1) const;
+  double collective(InstructionKind kind, double payload, const AxisList& axes) const {
+    return machine_.collective_seconds(kind, payload, placement(axes));
+  }
 
   // A message of one device to the device at its place in another stage: making it ready, and taking it.
   double send(double bytes_touched) const { return machine_.local_seconds("send", bytes_touched); }

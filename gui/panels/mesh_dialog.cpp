@@ -7,12 +7,15 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <charconv>
 #include <string_view>
 
+#include "engine/compile/plan_request.h"
 #include "engine/config/host_list.h"
+#include "engine/machine/machine_prices.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
@@ -25,7 +28,7 @@ Failure no_order(const std::string& message) {
   return Failure({"device_order", message, "mesh.devices", "numbers and ranges, such as 0-3, 8, 4-7"});
 }
 
-enum Column { name_column, size_column, columns };
+enum Column { name_column, size_column, link_column, columns };
 constexpr double gigabyte = 1e9, microsecond = 1e-6;
 
 // What a field says, in units of `unit`; nothing where it is empty.
@@ -76,6 +79,19 @@ std::vector<int> back_and_forth(const Mesh& mesh) {
   return order;
 }
 
+// Per axis the name of the machine's level that its groups reach over; none for an axis of one device.
+QStringList links_of(const RunConfig& config) {
+  const PlanRequest request = plan_request(config);
+  const Mesh mesh(config.mesh_axes, config.mesh_devices);
+  const MachinePrices prices(request.machine, mesh.device_count());
+  QStringList links;
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    const int level = prices.place(mesh, {static_cast<AxisIndex>(axis)}).level();
+    links << (level < 0 ? QString() : qt(prices.machine().levels[static_cast<size_t>(level)].name));
+  }
+  return links;
+}
+
 }  // namespace
 
 std::string device_order_text(const std::vector<int>& devices) {
@@ -115,8 +131,11 @@ MeshDialog::MeshDialog(const RunConfig& config, QWidget* parent)
       verdict_(new QLabel(this)),
       buttons_(new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this)) {
   setWindowTitle(tr("Mesh axes"));
-  table_->setHorizontalHeaderLabels({tr("Name"), tr("Size")});
+  table_->setHorizontalHeaderLabels({tr("Name"), tr("Size"), tr("Link")});
   table_->horizontalHeader()->setSectionResizeMode(name_column, QHeaderView::Stretch);
+  table_->horizontalHeaderItem(link_column)
+      ->setToolTip(tr(
+          "The level of the machine over which an axis's groups communicate, by the order of the devices and hosts."));
   table_->verticalHeader()->hide();
   table_->setSelectionBehavior(QAbstractItemView::SelectRows);
   for (const MeshAxis& axis : config.mesh_axes) add_row(axis, axis.name);
@@ -250,6 +269,16 @@ void MeshDialog::add_row(const MeshAxis& axis, const std::string& before) {
   auto* number = new QTableWidgetItem(QString::number(axis.size));
   number->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
   table_->setItem(row, size_column, number);
+  auto* link = new QTableWidgetItem;
+  link->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
+  table_->setItem(row, link_column, link);
+}
+
+void MeshDialog::show_links(const QStringList& links) {
+  const QSignalBlocker quiet(table_);
+  for (int row = 0; row < table_->rowCount(); ++row) {
+    if (QTableWidgetItem* link = table_->item(row, link_column)) link->setText(links.value(row));
+  }
 }
 
 void MeshDialog::move_row(int by) {
@@ -265,6 +294,7 @@ void MeshDialog::move_row(int by) {
 
 void MeshDialog::check() {
   QString text;
+  QStringList links;
   bool legal = true;
   try {
     const Mesh axes_alone(axes());
@@ -283,10 +313,17 @@ void MeshDialog::check() {
         shares << tr("%1 has %2").arg(qt(host.name)).arg(host.ranks);
       text += "<br>" + shares.join(", ").toHtmlEscaped();
     }
+    RunConfig edited = config_;
+    edited.mesh_axes = axes();
+    edited.mesh_devices = as_it_was && loses_device_order(config_, axes()) ? std::vector<int>() : devices();
+    edited.hosts = hosts();
+    edited.machine = with_network(edited.machine, hosts().empty() ? NetworkChoice() : network());
+    links = links_of(edited);
   } catch (const Failure& failure) {
     legal = false;
     text = in_color(theme().error, errors_text(failure.errors()).toHtmlEscaped().replace("\n", "<br>"));
   }
+  show_links(links);
   verdict_->setText(text);
   buttons_->button(QDialogButtonBox::Ok)->setEnabled(legal);
 }

@@ -15,8 +15,8 @@ class QLabel;
 namespace shardscope {
 
 // Adds, removes, renames, resizes and orders the axes of a config's mesh, says in which order the devices lie on it,
-// on which hosts, and what joins these. Illegal meshes are explained and cannot be accepted; what an edit
-// would take with it is said.
+// on which hosts, and what joins these; shows over which links of the machine each axis then communicates. Illegal
+// meshes are explained and cannot be accepted; what an edit would take with it is said.
 class MeshDialog : public QDialog {
   Q_OBJECT
  public:
@@ -33,6 +33,7 @@ class MeshDialog : public QDialog {
  private:
   void add_row(const MeshAxis& axis, const std::string& before);
   void move_row(int by);
+  void show_links(const QStringList& links);
   QString cell(int row, int column) const;
   void check();
 

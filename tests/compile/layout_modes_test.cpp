@@ -1,4 +1,8 @@
+#include <fmt/format.h>
+
 #include <QTest>
+#include <algorithm>
+#include <cmath>
 
 #include "engine/compile/compile.h"
 #include "engine/config/write.h"
@@ -58,6 +62,28 @@ class LayoutModesTest : public QObject {
         QVERIFY2(fastest <= written, (std::to_string(fastest / written) + "\n" + write_run_config(config)).c_str());
       }
     }
+  }
+
+  // Law 9, where one stage does one thing after the other.
+  void the_search_prices_what_is_predicted() {
+    int searched = 0;
+    for (RunConfig config : runs(4)) {
+      if (!config.pipeline.axis.empty()) continue;
+      config.schedule.overlap = OverlapMode::off;
+      for (const Machine& machine : unlike_machines()) {
+        const Plan fastest = planned(config, LayoutMode::fastest, machine);
+        const double written = planned(config, LayoutMode::as_written, machine).totals.seconds_per_step;
+        const auto [chosen, as_written] = fastest.priced_seconds;
+        const auto agree = [&](double priced, double predicted) {
+          const std::string words = fmt::format("{:.9g} {:.9g}\n{}", priced, predicted, write_run_config(config));
+          QVERIFY2(std::abs(priced - predicted) <= 1e-9 * predicted, words.c_str());
+        };
+        agree(as_written, written);
+        agree(std::min(chosen, as_written), fastest.totals.seconds_per_step);
+        searched += chosen < as_written;
+      }
+    }
+    QVERIFY(searched > run_count);
   }
 
   // The limit: a little less than what fastest takes without one.

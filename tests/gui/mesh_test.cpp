@@ -195,6 +195,27 @@ class MeshTest : public WindowCase {
     QFAIL("two faults in one line");
   }
 
+  void each_axis_says_over_which_links_its_groups_communicate() {
+    RunConfig config = document().config();
+    config.mesh_axes = {{"data", 4}, {"model", 2}, {"one", 1}};
+    config.mesh_devices.clear();
+    config.hosts = "h0:4,h1:4";
+    MeshDialog dialog(config);
+    const auto* table = dialog.findChild<QTableWidget*>();
+    const auto links = [&] {
+      QStringList texts;
+      for (int row = 0; row < table->rowCount(); ++row) texts << table->item(row, 2)->text();
+      return texts;
+    };
+    QCOMPARE(links(), QStringList({"network", "host", ""}));
+    dialog.findChild<QLineEdit*>("deviceOrder")->setText("0, 4, 1, 5, 2, 6, 3, 7");
+    QCOMPARE(links(), QStringList({"host", "network", ""}));
+    dialog.findChild<QLineEdit*>("hosts")->clear();
+    QCOMPARE(links(), QStringList({"host", "host", ""}));
+    dialog.findChild<QLineEdit*>("deviceOrder")->setText("0, 0");
+    QCOMPARE(links(), QStringList({"", "", ""}));
+  }
+
   void an_order_of_devices_that_is_lost_is_said_where_the_mesh_is_edited() {
     const auto* notice = window_->findChild<QLabel*>("notice");
     const QString said = edit_mesh([](QTableWidget* table) { type(table, 0, 1, "2"); });

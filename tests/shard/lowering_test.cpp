@@ -190,7 +190,7 @@ class LoweringTest : public QObject {
     const RandomGraph one = graphs.next();
     std::stop_source source;
     source.request_stop();
-    QVERIFY(choose_layouts(problem_of(one), source.get_token()).empty());
+    QVERIFY(choose_layouts(problem_of(one), {}, source.get_token()).empty());
   }
 
   void broken_programs_are_found() {

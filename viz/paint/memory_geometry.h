@@ -57,8 +57,6 @@ struct ByteAxis {
 // At most `most` marks (3 or more), all of them in low..high.
 ByteAxis byte_axis(double low, double high, int most);
 
-using CategoryBytes = std::array<int64_t, memory_category_count>;
-
 // Live bytes by category at every position of the main sequence.
 std::vector<CategoryBytes> live_bytes(const ArenaLayout& arena);
 
