@@ -4,7 +4,7 @@
 
 #include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
-#include "engine/cli/machine_correction.h"
+#include "engine/cli/correct_by_record.h"
 #include "engine/machine/host_machine.h"
 #include "engine/machine/machine_file.h"
 #include "engine/machine/machine_prices.h"
@@ -78,7 +78,7 @@ void add_calibrate(CLI::App& app, CommandLine& line) {
                         fmt::format("measure for {:.0f} s, larger products too", thorough_calibration_seconds));
   command->add_flag("--keep", options->keep,
                     "keep the result even where other work disturbed it; with --from, the correction");
-  auto correction = std::make_shared<MachineCorrection>();
+  auto correction = std::make_shared<CorrectionArguments>();
   auto* from = command
                    ->add_option("--from", correction->record,
                                 "measure nothing: say which instructions of this recorded run took another time than "
@@ -91,7 +91,7 @@ void add_calibrate(CLI::App& app, CommandLine& line) {
   command->callback([&line, options, correction] {
     line.action = [options, correction] {
       correction->keep = options->keep;
-      return correction->record.empty() ? calibrate(*options) : correction->run();
+      return correction->record.empty() ? calibrate(*options) : correct_by_record(*correction);
     };
   });
 }

@@ -55,25 +55,28 @@ std::vector<FamilyTimes> family_times(const Plan& plan, const TraceMessage& trac
   if (ranks != plan.mesh.device_count()) return {};
   const WorkPrices prices(plan.machine, plan.mesh, plan.pipeline.axis);
   std::map<PricedFamily, Samples> families;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const int stage = plan.stage_of(rank);
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
     const SequenceInstructions instructions = plan.instructions(stage);
-    const std::vector<PlanStepTime>& times = trace.ranks[static_cast<size_t>(rank)];
-    if (std::ssize(times) != instructions.size()) return {};
+    const std::vector<int> devices = plan.devices_of_stage(stage);
+    for (const int rank : devices)
+      if (std::ssize(trace.ranks[static_cast<size_t>(rank)]) != instructions.size()) return {};
     for (int position = 0; position < instructions.size(); ++position) {
       const double predicted = plan.seconds(position, stage);
       const int done = instructions.done_of(position);
       const bool is_alone = done <= position + 1;
       const std::optional<Priced> priced = price_of(plan, instructions[position], prices);
       if (!priced || predicted <= 0 || !is_alone) continue;
-      double measured = worked(times[static_cast<size_t>(position)]);
-      if (done > position) measured += worked(times[static_cast<size_t>(done)]);
       auto& [sum, ratios] = families[priced->family];
-      ++sum.count;
-      sum.predicted += predicted / ranks;
-      sum.measured += measured / ranks;
-      sum.latency += priced->latency / ranks;
-      ratios.push_back(measured / predicted);
+      for (const int rank : devices) {
+        const std::vector<PlanStepTime>& times = trace.ranks[static_cast<size_t>(rank)];
+        double measured = worked(times[static_cast<size_t>(position)]);
+        if (done > position) measured += worked(times[static_cast<size_t>(done)]);
+        ++sum.count;
+        sum.predicted += predicted / ranks;
+        sum.measured += measured / ranks;
+        sum.latency += priced->latency / ranks;
+        ratios.push_back(measured / predicted);
+      }
     }
   }
   std::vector<FamilyTimes> list;

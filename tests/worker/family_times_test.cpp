@@ -1,11 +1,11 @@
-#include "engine/session/family_times.h"
+#include "engine/session/machine_correction.h"
 
 #include <QTest>
 #include <cmath>
 
 #include "engine/compile/compile.h"
+#include "engine/graph/op_definition.h"
 #include "engine/machine/host_machine.h"
-#include "engine/plan/cost_model.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
 
@@ -24,6 +24,7 @@ const Plan& plan() {
     machine.device.memory[0].bytes_per_second = 1e12;  // so that products are limited by their rate
     machine.device.instruction_latency = 1e-7;
     machine.levels[0].latency = 1e-7;
+    machine.device.kernels["gelu"].efficiency = 0.02;  // so that it is worth a correction
     return compile({system_run("tiny_lm_fsdp", {}), machine});
   }();
   return made;
@@ -48,23 +49,6 @@ TraceMessage trace_with(const std::function<bool(const Instruction&)>& slow) {
   return trace;
 }
 
-const FamilyTimes& find(const std::vector<FamilyTimes>& list, const std::string& family) {
-  const auto found =
-      std::ranges::find_if(list, [&](const FamilyTimes& own) { return to_string(own.family) == family; });
-  if (found == list.end()) throw std::runtime_error("no " + family);
-  return *found;
-}
-
-double predicted(const std::vector<FamilyTimes>& list, const PricedFamily& family, const Machine& machine) {
-  Plan other = plan();
-  other.machine = machine;
-  other.instruction_seconds = predict_seconds(other.program, *other.graph, WorkPrices(machine, other.mesh));
-  const TraceMessage trace = trace_with([](const Instruction&) { return false; });
-  for (const FamilyTimes& own : family_times(other, trace))
-    if (own.family == family) return own.predicted;
-  return list.empty() ? 0 : std::nan("");
-}
-
 }  // namespace
 
 class FamilyTimesTest : public QObject {
@@ -87,18 +71,23 @@ class FamilyTimesTest : public QObject {
       return name == "gelu" ? definition.name() == "gelu"
                             : name == "matrix products in f32" && definition.is_matrix_product();
     };
-    const std::vector<FamilyTimes> list = family_times(plan(), trace_with(is_slow));
-    QVERIFY(list.size() > 8);
-    for (const FamilyTimes& own : list) {
-      const double expected = to_string(own.family) == name ? times : 1;
-      QVERIFY2(std::abs(own.off - expected) < 0.02, to_string(own.family).c_str());
+    const MachineCorrection correction = correct_machine(plan(), trace_with(is_slow));
+    QVERIFY(correction.families.size() > 8);
+    for (const auto& [own, is_off, is_corrected, corrected] : correction.families) {
+      const bool is_it = to_string(own.family) == name;
+      QVERIFY2(std::abs(own.off - (is_it ? times : 1)) < 0.02, to_string(own.family).c_str());
+      QVERIFY(is_off == is_it && is_corrected == is_it);
+      QVERIFY2(std::abs(corrected - own.measured) < 0.02 * own.measured, to_string(own.family).c_str());
     }
-    const FamilyTimes& off = find(list, name);
-    QVERIFY(off.correction().has_value());
-    const Machine corrected = with_slower(plan().machine, off.family, *off.correction(), "why");
-    const double now = predicted(list, off.family, corrected);
-    QVERIFY2(std::abs(now - off.measured) < 0.02 * off.measured,
-             qPrintable(QString("%1 %2").arg(now).arg(off.measured)));
+    QVERIFY(correction.changes_machine());
+    QCOMPARE(correction.lines().size(), size_t{1});
+    QVERIFY(correction.lines()[0].starts_with(name + ": 1.7 times as long as predicted"));
+  }
+
+  void a_run_that_took_what_was_predicted_changes_nothing() {
+    const MachineCorrection correction = correct_machine(plan(), trace_with([](const Instruction&) { return false; }));
+    QVERIFY(!correction.changes_machine() && correction.machine == plan().machine);
+    QVERIFY(correction.lines()[0].starts_with("No family"));
   }
 
   void a_trace_of_another_plan_tells_nothing() {
