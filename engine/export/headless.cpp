@@ -18,6 +18,7 @@
 #include "engine/config/write.h"
 #include "engine/data/token_files.h"
 #include "engine/export/headless_scripts.h"
+#include "engine/machine/chosen_machine.h"
 #include "engine/machine/machine_file.h"
 
 namespace shardscope {
@@ -116,7 +117,8 @@ Json read_plan_file(const std::string& path) {
 
 void write_headless(const ExportSource& source, Launch launch, ExportTarget& target) {
   const Plan& plan = *source.plan;
-  const RunConfig config = with_copied_data(document_of(plan), target);
+  RunConfig config = with_copied_data(document_of(plan), target);
+  config.machine = machine_choice(std::string("machine.json"));
   const HeadlessFacts facts{
       plan.training.model,   plan.mesh.device_count(), plan.arena_bytes(),           plan.ranks_per_host,
       plan.threads_per_rank, plan.training.steps,      plan.totals.seconds_per_step, plan.trains()};

@@ -1,10 +1,10 @@
 #include "gui/pages/flow_cause.h"
-#include "engine/compile/document_of.h"
 
 #include <QHBoxLayout>
 #include <QVBoxLayout>
 #include <cmath>
 
+#include "engine/compile/document_of.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/workspace/array_of_value.h"

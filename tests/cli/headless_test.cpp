@@ -130,6 +130,8 @@ class HeadlessTest : public QObject {
     QCOMPARE(bytes_of(out + "/data/tiny_text.txt"), bytes_of(SHARDSCOPE_SOURCE_DIR "/presets/tiny_text.txt"));
     const QString moved = path("moved");
     QVERIFY(QDir().rename(out, moved));
+    QVERIFY(bytes_of(moved + "/run.json").contains(R"("machine": "machine.json")"));
+    QCOMPARE(shardrun({"plan", moved + "/run.json"}).code, 0);
     const ProgramResult trained = run_script(moved + "/train.sh", {});
     QVERIFY2(trained.code == 0, qPrintable(trained.errors));
     QCOMPARE(losses(trained.output), losses(shardrun(QStringList{"train", preset("tiny_text")} + settings).output));

@@ -1,5 +1,4 @@
 #include "engine/export/export_kind.h"
-#include "engine/compile/document_of.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/compile/document_of.h"
 #include "engine/compile/settings.h"
 #include "engine/config/write.h"
 #include "engine/export/exported_arrays.h"
