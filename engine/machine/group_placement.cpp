@@ -80,7 +80,8 @@ class LevelLoad {
   using Member = std::vector<int>::const_iterator;
 
   void add_unit(Member first, Member last) {
-    std::vector<int> positions;
+    std::vector<int>& positions = positions_;
+    positions.clear();
     const auto here = last - first;
     while (first != last) {
       const int below = topology_.unit(number_ - 1, *first);
@@ -100,19 +101,22 @@ class LevelLoad {
   }
 
   void add_unit_below(Member first, Member end) {
-    std::vector<int> links;
+    const auto link_of = [&](Member member) { return static_cast<size_t>(links_[static_cast<size_t>(*member)]); };
+    double used = 0;
     for (auto member = first; member != end; ++member) {
-      links.push_back(links_[static_cast<size_t>(*member)]);
-      ++each_[static_cast<size_t>(links.back())];
+      ++each_[link_of(member)];
+      used += member == first || link_of(member) != link_of(member - 1);
     }
-    links.erase(std::unique(links.begin(), links.end()), links.end());
-    for (int link : links) ring_[static_cast<size_t>(link)] += 1 / static_cast<double>(links.size());
+    for (auto member = first; member != end; ++member) {
+      if (member == first || link_of(member) != link_of(member - 1)) ring_[link_of(member)] += 1 / used;
+    }
   }
 
   const Level& level_;
   int number_;
   const Topology& topology_;
   std::vector<int> links_;
+  std::vector<int> positions_;       // of the group's part at hand
   std::vector<double> ring_, each_;  // by link: rings over it; members that send over it
   int level_units_ = 1;
   LevelTraffic traffic_ = {.inside = 0};
@@ -124,16 +128,15 @@ class LevelLoad {
 }  // namespace
 
 GroupPlacement place_groups(const std::vector<Level>& levels, const Topology& topology,
-                            std::span<const double> link_rates, std::span<const std::vector<int>> groups) {
+                            std::span<const double> link_rates, std::vector<std::vector<int>> groups) {
   GroupPlacement placement;
-  std::vector<std::vector<int>> sorted(groups.begin(), groups.end());
-  for (std::vector<int>& group : sorted) {
-    std::ranges::sort(group);
+  for (std::vector<int>& group : groups) {
+    if (!std::ranges::is_sorted(group)) std::ranges::sort(group);
     placement.size = std::max(placement.size, static_cast<int64_t>(group.size()));
   }
   for (int number = 0; number < topology.level_count(); ++number) {
     LevelLoad load(levels[static_cast<size_t>(number)], number, topology);
-    for (const std::vector<int>& group : sorted) load.add(group);
+    for (const std::vector<int>& group : groups) load.add(group);
     if (load.is_used()) placement.levels.push_back(load.traffic(link_rates[static_cast<size_t>(number)]));
   }
   return placement;
@@ -141,8 +144,11 @@ GroupPlacement place_groups(const std::vector<Level>& levels, const Topology& to
 
 std::vector<std::vector<int>> groups_over(const Mesh& mesh, const std::vector<AxisIndex>& axes) {
   std::vector<std::vector<int>> groups;
+  std::vector<bool> is_in(static_cast<size_t>(mesh.device_count()));
   for (int device = 0; device < mesh.device_count(); ++device) {
-    if (mesh.group_index(device, axes) == 0) groups.push_back(mesh.group(device, axes));
+    if (is_in[static_cast<size_t>(device)]) continue;
+    groups.push_back(mesh.group(device, axes));
+    for (int member : groups.back()) is_in[static_cast<size_t>(member)] = true;
   }
   return groups;
 }

@@ -74,8 +74,8 @@ double MachinePrices::local_seconds(std::string_view family, double bytes, doubl
   return latency_ + std::max(memory_.seconds(bytes), computing) / efficiency;
 }
 
-GroupPlacement MachinePrices::place(std::span<const std::vector<int>> groups) const {
-  return place_groups(machine_.levels, topology_, link_rates_, groups);
+GroupPlacement MachinePrices::place(std::vector<std::vector<int>> groups) const {
+  return place_groups(machine_.levels, topology_, link_rates_, std::move(groups));
 }
 
 GroupPlacement MachinePrices::place(const Mesh& mesh, const std::vector<AxisIndex>& axes) const {

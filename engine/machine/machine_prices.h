@@ -48,7 +48,7 @@ class MachinePrices {
                        Precision precision = Precision::f32) const;
 
   // All groups that run the collective at the same time.
-  GroupPlacement place(std::span<const std::vector<int>> groups) const;
+  GroupPlacement place(std::vector<std::vector<int>> groups) const;
   GroupPlacement place(const Mesh& mesh, const std::vector<AxisIndex>& axes) const;
   // collective_seconds.h
   double collective_seconds(InstructionKind collective, double payload, const GroupPlacement& groups) const;

@@ -52,6 +52,9 @@ struct LayoutChoice {
   // left out). The same for `LayoutProblem::start` as mode as_written lowers it.
   double seconds = 0, start_seconds = std::numeric_limits<double>::infinity();
 
+  // What any choice must hold, split among all devices, is more than the limit.
+  bool nothing_fits = false;
+
   const OpChoice& operator[](size_t op) const { return distinct[of_op[op]]; }
   size_t size() const { return of_op.size(); }
   bool empty() const { return of_op.empty(); }
@@ -84,7 +87,8 @@ using FitsMemory = std::function<bool(const LayoutChoice&)>;
 // rising prices, each eight times the one before, the lowest that fits is found by bisection, then one between it and
 // the one below. At a price, a layout made in forward may be given up and made again in backward. The result is the
 // fastest choice that fits, or the fastest of all, where the highest price does not; `fits` is asked for none but the
-// first where what is stored alone is more than the limit.
+// first where nothing can fit: what is stored as pinned, and one microbatch's values from forward to backward, each
+// split among all devices, are more than the limit.
 //
 // In-place ops (parameter updates) stay where their parameter is pinned. Throws Failure when nothing legal exists;
 // Cancelled is the caller's: an empty result means that `stop` was requested.
