@@ -37,7 +37,7 @@ std::string rates_text(const Machine& machine) {
                     "instructions      {:.2f} us latency\n"
                     "collectives       {:.1f} GB/s a core, {:.0f} us latency among eight ranks\n",
                     device.kernels.size(), device.instruction_latency * 1e6, host.bytes_per_second / 1e9,
-                    prices.collective_seconds(InstructionKind::all_reduce, 0, prices.place({&all, 1})) * 1e6);
+                    prices.collective_seconds(InstructionKind::all_reduce, 0, prices.place({all})) * 1e6);
 }
 
 int calibrate(const CalibrateOptions& options) {

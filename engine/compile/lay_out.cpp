@@ -59,7 +59,8 @@ LaidOut lay_out_fastest(const LayoutProblem& problem, const Scheduling& scheduli
   if (priced.empty()) return {};
   const bool is_price_exact = problem.staged.empty() && !best.overlapped;
   const bool is_faster_as_written = priced.start_seconds <= best.seconds * (1 + rounding);
-  if (!is_price_exact || is_faster_as_written || !fits(best)) consider(lay_out_as_written(problem, scheduling));
+  const bool may_be_only_fit = !fits(best) && !priced.nothing_fits;
+  if (!is_price_exact || is_faster_as_written || may_be_only_fit) consider(lay_out_as_written(problem, scheduling));
   best.priced_seconds = priced.seconds;
   best.priced_as_written = priced.start_seconds;
   return best;

@@ -48,7 +48,7 @@ class MachinePrices {
                        Precision precision = Precision::f32) const;
 
   // All groups that run the collective at the same time.
-  GroupPlacement place(std::span<const std::vector<int>> groups) const;
+  GroupPlacement place(std::vector<std::vector<int>> groups) const;
   GroupPlacement place(const Mesh& mesh, const std::vector<AxisIndex>& axes) const;
   // collective_seconds.h
   double collective_seconds(InstructionKind collective, double payload, const GroupPlacement& groups) const;
@@ -65,7 +65,7 @@ class MachinePrices {
 
   Machine machine_;
   Topology topology_;
-  std::vector<double> link_rates_;  // by level
+  std::vector<LevelLinks> links_;  // by level
   double ranks_on_host_ = 1;
   double share_ = 1;  // of a core or device
   double latency_ = 0;

@@ -121,22 +121,23 @@ int64_t Mesh::group_index(int device, const std::vector<AxisIndex>& group_axes) 
 
 std::vector<int> Mesh::group(int device, const std::vector<AxisIndex>& group_axes) const {
   int64_t origin = positions_.at(device);
-  int64_t count = 1;
+  size_t count = 1;
   for (AxisIndex axis : group_axes) {
     origin -= coordinate(device, axis) * strides_[axis];
-    count *= axes_[axis].size;
+    count *= static_cast<size_t>(axes_[axis].size);
   }
-  std::vector<int> members(count);
-  for (int64_t index = 0; index < count; ++index) {
-    int64_t position = origin;
-    int64_t rest = index;
-    for (size_t i = group_axes.size(); i-- > 0;) {
-      const AxisIndex axis = group_axes[i];
-      position += rest % axes_[axis].size * strides_[axis];
-      rest /= axes_[axis].size;
+  std::vector<int> members;
+  members.reserve(count);
+  members.push_back(static_cast<int>(origin));
+  // Positions along the axes so far, from the last axis on: those of the next are these, shifted.
+  for (size_t i = group_axes.size(); i-- > 0;) {
+    const AxisIndex axis = group_axes[i];
+    const size_t known = members.size();
+    for (int64_t step = 1; step < axes_[axis].size; ++step) {
+      for (size_t m = 0; m < known; ++m) members.push_back(members[m] + static_cast<int>(step * strides_[axis]));
     }
-    members[index] = devices_[position];
   }
+  for (int& member : members) member = devices_[static_cast<size_t>(member)];
   return members;
 }
 

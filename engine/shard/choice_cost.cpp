@@ -17,12 +17,19 @@ double ChoiceCost::held_bytes(const std::vector<ValueCost>& values) const {
   return total;
 }
 
-double ChoiceCost::stored_bytes() const {
+double ChoiceCost::least_bytes() const {
   double total = 0;
   for (const ValueNode& value : tables_.values) {
-    if (value.producer < 0) total += tables_.costs.local_bytes(value.type, value.pin) * value.count;
+    const bool is_kept = std::ranges::any_of(value.uses, [&](const std::pair<int, int>& use) {
+      return tables_.ops[static_cast<size_t>(use.first)].part == TaskPart::backward;
+    });
+    if (value.producer < 0) {
+      total += tables_.costs.local_bytes(value.type, value.pin) * value.count;
+    } else if (is_kept && tables_.ops[static_cast<size_t>(value.producer)].part == TaskPart::forward) {
+      total += static_cast<double>(tables_.costs.type(value.type).bytes()) / tables_.devices * value.count;
+    }
   }
-  return total;
+  return total / tables_.stages;
 }
 
 void ChoiceCost::refresh(std::vector<ValueCost>& values) {
@@ -43,6 +50,12 @@ double ChoiceCost::exchange(const ValueNode& value, const ValueCost& before, con
   for (const ValueCost::Share& share : before.shares) more += buckets_.add(share.bucket, -share.bytes * value.count);
   for (const ValueCost::Share& share : after.shares) more += buckets_.add(share.bucket, share.bytes * value.count);
   return more;
+}
+
+double ChoiceCost::savable(const ValueNode& value, const ValueCost& cost) const {
+  double most = objective(cost) * value.count;
+  for (const ValueCost::Share& share : cost.shares) most += buckets_.seconds(share.bucket);
+  return most;
 }
 
 double ChoiceCost::seconds_as_written() {
@@ -72,79 +85,82 @@ ValueCost ChoiceCost::value_at(const ValueNode& value, int pin, bool regather) {
   ValueCost cost;
   cost.regather = regather;
   define(value, pin, cost);
-  const bool lays_for_update = !value.small && !tables_.apart_from_update && made_[0].making.task >= 0 &&
-                               static_cast<TaskPart>(made_[0].making.task) == TaskPart::backward;
-  const auto shards = [&](int layout) { return tables_.costs.shards(layout); };
+  if (!counts_bytes && !value.is_scalar_output && is_used_as_defined(value)) return cost;
+  const bool lays_for_update =
+      !value.small && !tables_.apart_from_update && made_[0].making.task == static_cast<int>(TaskPart::backward);
   const auto is_laid_for = [&](TaskPart task, int needed) {
-    return lays_for_update && task == TaskPart::update && shards(needed) >= shards(made_[0].id);
+    return lays_for_update && task == TaskPart::update &&
+           tables_.costs.shards(needed) >= tables_.costs.shards(made_[0].id);
   };
-  bool reached = true;
   for (bool early : {true, false}) {
     if (early && !lays_for_update) continue;
     for (auto [user, operand] : value.uses) {
       const OpNode& op = tables_.ops[user];
       const int needed = tables_.table(op).operand(op.chosen, operand);
       if (early != is_laid_for(op.part, needed)) continue;
-      reached = reached && use(value, op, needed, early ? TaskPart::backward : op.part, regather, cost);
+      const bool reached = use(value, op, needed, early ? TaskPart::backward : op.part, regather, cost);
+      if (!reached) return {infinite_cost, 0, false, {}};
     }
   }
-  if (!reached) return {infinite_cost, 0, false, {}};
   if (value.is_scalar_output) finish_scalar(value, cost);
   if (!counts_bytes) return cost;
-  for (const Layout& layout : made_) {
-    const bool defined = &layout == &made_[0];
-    const bool stays = defined ? layout.making.task >= 0 : true;
-    if (layout.saved && stays) cost.held += tables_.costs.local_bytes(value.type, layout.id);
+  for (int i = 0; i < made_count_; ++i) {
+    const bool stays = i > 0 || made_[0].making.task >= 0;
+    if (made_[i].saved && stays) cost.held += tables_.costs.local_bytes(value.type, made_[i].id);
   }
   return cost;
 }
 
 void ChoiceCost::define(const ValueNode& value, int pin, ValueCost& cost) {
-  made_.clear();
-  if (value.producer < 0) {
-    made_.push_back({pin, {}});
-    return;
-  }
+  made_count_ = 0;
+  if (value.producer < 0) return add_made({pin, {}});
   const OpNode& op = tables_.ops[value.producer];
   const int made = tables_.table(op).result(op.chosen, value.result);
-  made_.push_back({pin >= 0 ? pin : made, {static_cast<int>(op.part)}});
+  add_made({pin >= 0 ? pin : made, {static_cast<int>(op.part)}});
   if (pin >= 0 && pin != made)
     cost.seconds += tables_.costs.reshard(value.type, made, pin).seconds * tables_.runs(op.part);
 }
 
+bool ChoiceCost::is_used_as_defined(const ValueNode& value) {
+  return std::ranges::all_of(value.uses, [&](const std::pair<int, int>& use) {
+    const OpNode& op = tables_.ops[use.first];
+    return tables_.table(op).operand(op.chosen, use.second) == made_[0].id;
+  });
+}
+
 bool ChoiceCost::use(const ValueNode& value, const OpNode& user, int needed, TaskPart task, bool regather,
                      ValueCost& cost) {
-  const bool backward = is_repeated(task) && task != TaskPart::forward;
-  candidates_.clear();
-  ids_.clear();
-  for (size_t i = 0; i < made_.size(); ++i) {
+  const bool backward = task == TaskPart::backward;
+  std::array<int, most_layouts> kept, ids;
+  size_t count = 0;
+  for (int i = 0; i < made_count_; ++i) {
     const Making& making = made_[i].making;
     const bool here = making.task == static_cast<int>(task);
-    if (here && making.section == Section::closing) continue;
-    if (i > 0 && !here && regather) continue;
+    if (here ? making.section == Section::closing : regather && i > 0) continue;
     if (made_[i].id == needed) {
-      made_[i].saved |= backward && making.task != static_cast<int>(TaskPart::backward);
+      made_[i].saved |= backward && !here;
       return true;
     }
-    candidates_.push_back(static_cast<int>(i));
-    ids_.push_back(made_[i].id);
+    kept[count] = i;
+    ids[count++] = made_[i].id;
   }
-  const LayoutCosts::Source source = tables_.costs.cheapest_source(value.type, ids_, needed);
+  const LayoutCosts::Source source = tables_.costs.cheapest_source(value.type, std::span(ids).first(count), needed);
   if (source.position < 0) return false;
-  Layout& from = made_[static_cast<size_t>(candidates_[static_cast<size_t>(source.position)])];
-  from.saved |= backward && from.making.task != static_cast<int>(TaskPart::backward);
+  Layout& from = made_[kept[static_cast<size_t>(source.position)]];
+  from.saved |= backward && from.making.task != static_cast<int>(task);
   BucketKey place;
   place.task = task;
+  const auto section = [&] {
+    return section_of(value.small, made_[0].making.task, from.making, static_cast<int>(place.task));
+  };
   if (user.takes_scalars_alone) {
     place.section = Section::before_op;
     place.op = static_cast<int>(&user - tables_.ops.data());
   } else if (value.is_of_step && !regather && is_repeated(task)) {
     place.task = TaskPart::begin;
-    place.section = tables_.begins && value.small
-                        ? Section::closing
-                        : section_of(value.small, made_[0].making.task, from.making, static_cast<int>(place.task));
+    place.section = tables_.begins && value.small ? Section::closing : section();
   } else {
-    place.section = section_of(value.small, made_[0].making.task, from.making, static_cast<int>(task));
+    place.section = section();
   }
   move(value, Layout(from), needed, place, cost);
   return true;
@@ -170,7 +186,7 @@ void ChoiceCost::move(const ValueNode& value, const Layout& from, int needed, co
       cost.shares.push_back({buckets_.find(key, runs, count), step.payload});
     }
     if (step.kind != InstructionKind::slice) ++stage;
-    made_.push_back({step.layout, {static_cast<int>(place.task), place.section, stage}});
+    add_made({step.layout, {static_cast<int>(place.task), place.section, stage}});
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -50,33 +51,44 @@ class ChoiceCost {
   // By how much the step gets longer where a value goes from one cost to another, what it shares with others included.
   double exchange(const ValueNode& value, const ValueCost& before, const ValueCost& after);
 
+  // At most so much the step gets shorter where a value costs less.
+  double savable(const ValueNode& value, const ValueCost& cost) const;
+
   // Of the whole step, given the costs of its values.
   double seconds(const std::vector<ValueCost>& values) const;
   double held_bytes(const std::vector<ValueCost>& values) const;
-  // What lies on a device between steps.
-  double stored_bytes() const;
+  // A device of any choice holds no less at the end of forward: what is stored, and what backward uses of forward's
+  // results, split among all devices. In a pipeline the mean of the stages.
+  double least_bytes() const;
   // Of the step that mode as_written would lower, whose placements are chosen now; forgets the other.
   double seconds_as_written();
 
  private:
+  // A layout of the value at hand, and where lower() makes it.
   struct Layout {
     int id = -1;
     Making making;
     bool saved = false;  // used in backward
   };
+  // More are forgotten: they would be made from others.
+  static constexpr int most_layouts = 32;
 
   ValueCost value_at(const ValueNode& value, int pin, bool regather);
   void define(const ValueNode& value, int pin, ValueCost& cost);
-  // The layout that an operand needs, made in the task of its op or another.
+  bool is_used_as_defined(const ValueNode& value);
+  // The layout that an operand needs, made in the task of its op or another. False where it cannot be.
   bool use(const ValueNode& value, const OpNode& user, int needed, TaskPart task, bool regather, ValueCost& cost);
   void move(const ValueNode& value, const Layout& from, int needed, const BucketKey& place, ValueCost& cost);
   void finish_scalar(const ValueNode& value, ValueCost& cost);
+  void add_made(const Layout& layout) {
+    if (made_count_ < most_layouts) made_[made_count_++] = layout;
+  }
 
   LayoutTables& tables_;
   const WorkPrices& prices_;
   CollectiveBuckets buckets_;
-  std::vector<Layout> made_;  // of the value at hand, in the order made
-  std::vector<int> candidates_, ids_;
+  std::array<Layout, most_layouts> made_;  // of the value at hand, in the order made
+  int made_count_ = 0;
 };
 
 }  // namespace shardscope

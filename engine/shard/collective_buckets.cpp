@@ -1,5 +1,7 @@
 #include "engine/shard/collective_buckets.h"
 
+#include <utility>
+
 #include "engine/shard/hash_mix.h"
 
 namespace shardscope {
@@ -13,31 +15,31 @@ int CollectiveBuckets::find(const BucketKey& key, double runs, double count) {
   for (; first != last; ++first) {
     if (buckets_[first->second].key == key) return first->second;
   }
-  buckets_.push_back({key, runs, count, 0});
+  buckets_.push_back({key, runs, count, 0, 0});
   index_.emplace(hash, static_cast<int>(buckets_.size()) - 1);
   return static_cast<int>(buckets_.size()) - 1;
 }
 
 double CollectiveBuckets::add(int bucket, double bytes) {
   Bucket& changed = buckets_[static_cast<size_t>(bucket)];
-  const double more = increase(bucket, bytes);
   changed.bytes += bytes;
-  return more;
+  const double before = std::exchange(changed.seconds, seconds(changed, changed.bytes));
+  return changed.seconds - before;
 }
 
 double CollectiveBuckets::increase(int bucket, double bytes) const {
   const Bucket& changed = buckets_[static_cast<size_t>(bucket)];
-  return seconds(changed, changed.bytes + bytes) - seconds(changed, changed.bytes);
+  return seconds(changed, changed.bytes + bytes) - changed.seconds;
 }
 
 double CollectiveBuckets::seconds() const {
   double total = 0;
-  for (const Bucket& bucket : buckets_) total += seconds(bucket, bucket.bytes);
+  for (const Bucket& bucket : buckets_) total += bucket.seconds;
   return total;
 }
 
 void CollectiveBuckets::clear() {
-  for (Bucket& bucket : buckets_) bucket.bytes = 0;
+  for (Bucket& bucket : buckets_) bucket.bytes = bucket.seconds = 0;
 }
 
 double CollectiveBuckets::seconds(const Bucket& bucket, double bytes) const {

@@ -33,6 +33,7 @@ class CollectiveBuckets {
   // Arrays of so many bytes in all join, or leave (below zero); by how much the step gets longer.
   double add(int bucket, double bytes);
   double increase(int bucket, double bytes) const;  // without joining
+  double seconds(int bucket) const { return buckets_[static_cast<size_t>(bucket)].seconds; }
   double seconds() const;
   void clear();
 
@@ -41,6 +42,7 @@ class CollectiveBuckets {
     BucketKey key;
     double runs = 1, count = 1;
     double bytes = 0;
+    double seconds = 0;  // in a step
   };
 
   double seconds(const Bucket& bucket, double bytes) const;

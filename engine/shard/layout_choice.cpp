@@ -45,7 +45,9 @@ class LayoutSearch {
     if (stop_.stop_requested()) return {};
     check();
     LayoutChoice fastest = result();
-    if (!fits_ || fits_(fastest) || stored_alone_is_too_much()) return fastest;
+    if (!fits_ || fits_(fastest)) return fastest;
+    fastest.nothing_fits = cost_.least_bytes() > static_cast<double>(problem_.memory_limit_bytes);
+    if (fastest.nothing_fits) return fastest;
     std::optional<LayoutChoice> fitting = search_at_prices();
     if (stop_.stop_requested()) return {};
     return fitting ? *std::move(fitting) : std::move(fastest);
@@ -89,10 +91,6 @@ class LayoutSearch {
     return 2 / std::max(2.0, small);
   }
 
-  bool stored_alone_is_too_much() const {
-    return cost_.stored_bytes() / problem_.staged.shape.stages > static_cast<double>(problem_.memory_limit_bytes);
-  }
-
   std::optional<LayoutChoice> search_at_prices() {
     const std::vector<int> free = chosen();
     cost_.counts_bytes = true;
@@ -130,8 +128,9 @@ class LayoutSearch {
     std::fill(shaken_.begin(), shaken_.end(), ++clock_);
   }
 
-  // What the moves gain (below zero) or lose; they are kept if `keep` and it is a gain.
-  double try_moves(const std::vector<Move>& moves, bool keep = true) {
+  // What the moves gain (below zero) or lose, infinite where that is more than `limit`; they are kept if `keep` and it
+  // is less.
+  double try_moves(const std::vector<Move>& moves, double limit, bool keep) {
     double delta = 0;
     touched_.clear();
     undo_.clear();
@@ -147,12 +146,23 @@ class LayoutSearch {
       touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
     }
     fresh_.clear();
+    // No cost is below zero: what these values may save yet is what they cost, and moves that cannot gain are left
+    // early. Values that cost nothing come first, since they can only cost more.
+    double savable = 0;
+    const auto is_free = [&](int v) {
+      const double most = cost_.savable(values_[v], costs_[v]);
+      savable += most;
+      return most == 0;
+    };
+    std::partition(touched_.begin(), touched_.end(), is_free);
     for (int v : touched_) {
+      if (delta == infinite_cost || delta - savable > limit) break;
+      savable -= cost_.savable(values_[v], costs_[v]);
       fresh_.push_back(cost_.value(values_[v]));
       delta += cost_.exchange(values_[v], costs_[v], fresh_.back());
-      if (delta == infinite_cost) break;
     }
-    if (keep && delta < -least_gain) {
+    const bool is_less = fresh_.size() == touched_.size() && delta < limit;
+    if (keep && is_less) {
       ++clock_;
       for (size_t i = 0; i < touched_.size(); ++i) {
         costs_[touched_[i]] = std::move(fresh_[i]);
@@ -164,18 +174,26 @@ class LayoutSearch {
       for (size_t i = 0; i < fresh_.size(); ++i) cost_.exchange(values_[touched_[i]], fresh_[i], costs_[touched_[i]]);
       for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) ops_[undo->op].chosen = undo->placement;
     }
-    return delta;
+    return is_less ? delta : infinite_cost;
   }
 
-  bool gains(const std::vector<Move>& moves) { return !moves.empty() && try_moves(moves) < -least_gain; }
+  bool gains(const std::vector<Move>& moves) {
+    return !moves.empty() && try_moves(moves, -least_gain, true) < infinite_cost;
+  }
 
   // The placement of an op with `axis` taken from where it is and put on `factor`, in the place of `replaced` if that
   // is an axis, the factor's axes in the given order; -1 when that is not legal.
   int with_axis(const OpNode& op, AxisIndex axis, int factor, int replaced, const std::vector<AxisIndex>& order) {
-    Placement placement = table(op).placement(op.chosen);
-    if (replaced != no_axis && !placement.factors[factor].contains(static_cast<AxisIndex>(replaced))) return -1;
+    const Placement& chosen = table(op).placement(op.chosen);
+    const AxisList& there = chosen.factors[factor];
+    if (replaced != no_axis && !there.contains(static_cast<AxisIndex>(replaced))) return -1;
+    if (!table(op).rule().factors[factor].splittable) return -1;
+    if (there.count == 1 && there.axes[0] == axis) return op.chosen;
+    Placement placement = chosen;
     placement.partial &= static_cast<uint8_t>(~(1u << axis));
-    for (AxisList& list : placement.factors) {
+    for (size_t f = 0; f < table(op).rule().factors.size(); ++f) {
+      AxisList& list = placement.factors[f];
+      if (list.empty()) continue;
       AxisList kept;
       for (AxisIndex other : list) {
         if (other != axis && other != replaced) kept.push_back(other);
@@ -294,14 +312,15 @@ class LayoutSearch {
     for (int op = 0; op < static_cast<int>(ops_.size()); ++op) {
       OpNode& node = ops_[op];
       OpChoice one{table(node).placement(node.chosen), {}, 0};
-      if (!node.fixed) {
+      const bool is_shown = node.part == TaskPart::forward || node.part == TaskPart::begin;
+      if (!node.fixed && is_shown) {
         for (int placement : table(node).neighbours(node.chosen)) {
           if (placement == node.chosen) continue;
-          const double delta = try_moves({{op, placement}}, false) / node.count;
-          if (delta < infinite_cost && (!one.runner_up || delta < one.margin_seconds)) {
-            one.runner_up = table(node).placement(placement);
-            one.margin_seconds = delta;
-          }
+          const double margin = one.runner_up ? one.margin_seconds * node.count : infinite_cost;
+          const double delta = try_moves({{op, placement}}, margin, false);
+          if (delta == infinite_cost) continue;
+          one.runner_up = table(node).placement(placement);
+          one.margin_seconds = delta / node.count;
         }
       }
       choice.distinct.push_back(one);

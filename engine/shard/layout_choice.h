@@ -35,7 +35,7 @@ struct LayoutProblem {
   int64_t memory_limit_bytes = std::numeric_limits<int64_t>::max();
 };
 
-// What was chosen for an op, and how much slower the next best choice would be, all else equal.
+// What was chosen for an op, and, of an op of forward, how much slower the next best choice would be, all else equal.
 struct OpChoice {
   Placement placement;
   std::optional<Placement> runner_up;
@@ -51,6 +51,9 @@ struct LayoutChoice {
   // Of a step: what its instructions take one after the other, of all stages together (whose messages to each other are
   // left out). The same for `LayoutProblem::start` as mode as_written lowers it.
   double seconds = 0, start_seconds = std::numeric_limits<double>::infinity();
+
+  // What any choice must hold, split among all devices, is more than the limit.
+  bool nothing_fits = false;
 
   const OpChoice& operator[](size_t op) const { return distinct[of_op[op]]; }
   size_t size() const { return of_op.size(); }
@@ -84,7 +87,8 @@ using FitsMemory = std::function<bool(const LayoutChoice&)>;
 // rising prices, each eight times the one before, the lowest that fits is found by bisection, then one between it and
 // the one below. At a price, a layout made in forward may be given up and made again in backward. The result is the
 // fastest choice that fits, or the fastest of all, where the highest price does not; `fits` is asked for none but the
-// first where what is stored alone is more than the limit.
+// first where nothing can fit: what is stored as pinned, and one microbatch's values from forward to backward, each
+// split among all devices, are more than the limit.
 //
 // In-place ops (parameter updates) stay where their parameter is pinned. Throws Failure when nothing legal exists;
 // Cancelled is the caller's: an empty result means that `stop` was requested.

@@ -81,8 +81,7 @@ LayoutCosts::Entry& LayoutCosts::slot(uint64_t key) {
 }
 
 const LayoutCosts::Entry& LayoutCosts::entry_of(int type, int from, int to) {
-  static const Entry nothing;
-  if (from == to) return nothing;
+  if (from == to) return nothing_;
   if (2 * cost_count_ >= costs_.size()) {
     std::vector<Entry> before = std::exchange(costs_, std::vector<Entry>(std::max<size_t>(1024, 2 * costs_.size())));
     for (const Entry& old : before) {

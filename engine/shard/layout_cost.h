@@ -76,6 +76,7 @@ class LayoutCosts {
   std::unordered_multimap<uint64_t, int> type_index_;
   std::vector<Entry> costs_;  // hashed, with linear probing
   std::vector<PricedStep> steps_;
+  Entry nothing_;  // from a layout to itself
   size_t cost_count_ = 0;
 };
 

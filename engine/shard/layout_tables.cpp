@@ -379,6 +379,8 @@ std::vector<int> PlacementTable::near(const Placement& placement) {
 
 LayoutTables::LayoutTables(const LayoutProblem& problem)
     : microbatches(static_cast<double>(problem.microbatches)),
+      devices(problem.mesh.device_count()),
+      stages(problem.staged.shape.stages),
       apart_from_update(problem.microbatches > 1 || !problem.staged.empty()),
       costs(problem.mesh, &problem.prices),
       orders(axis_orders(problem)) {

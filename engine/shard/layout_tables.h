@@ -90,6 +90,7 @@ struct LayoutTables {
   double runs(TaskPart part) const { return is_repeated(part) ? microbatches : 1; }
 
   double microbatches;
+  double devices, stages;  // of a stage; of the pipeline
   bool apart_from_update;  // forward and backward may run several times before the update
   bool begins = false;     // something is made of states alone, once a step
 

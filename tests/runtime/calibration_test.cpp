@@ -212,7 +212,7 @@ class CalibrationTest : public QObject {
       const MachinePrices prices(machine, timing.ranks);
       std::vector<int> all;
       for (int rank = 0; rank < timing.ranks; ++rank) all.push_back(rank);
-      const GroupPlacement group = prices.place({&all, 1});
+      const GroupPlacement group = prices.place({all});
       QVERIFY(near(prices.collective_seconds(timing.collective, timing.payload, group), timing.time.seconds, 1e-6));
     }
   }
