@@ -38,6 +38,7 @@ int run_command(int argc, char** argv) {
   add_suggest(app, line);
   add_checkpoint(app, line);
   add_calibrate(app, line);
+  add_machines(app, line);
   add_rank(app, line);
   add_host_agent(app, line);
   add_remote_shell(app, line);

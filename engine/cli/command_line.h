@@ -22,6 +22,7 @@ void add_show(CLI::App& app, CommandLine& line);
 void add_plan(CLI::App& app, CommandLine& line);
 void add_train(CLI::App& app, CommandLine& line);
 void add_calibrate(CLI::App& app, CommandLine& line);
+void add_machines(CLI::App& app, CommandLine& line);
 void add_export(CLI::App& app, CommandLine& line);
 void add_suggest(CLI::App& app, CommandLine& line);
 void add_checkpoint(CLI::App& app, CommandLine& line);

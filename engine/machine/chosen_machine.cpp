@@ -1,16 +1,28 @@
 #include "engine/machine/chosen_machine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 
 #include "engine/config/write.h"
 #include "engine/machine/host_machine.h"
 #include "engine/machine/machine_keys.h"
+#include "engine/machine/machine_library.h"
 
 namespace shardscope {
 
 namespace {
 
 constexpr const char* root = "machine";
+constexpr const char *nodes_key = "nodes", *devices_key = "devices";
+
+// Of the level below in each unit of a level; 1 where it has as many as the run.
+int64_t unit_count(const JsonNode& level) {
+  const JsonNode* count = level.find("count");
+  if (!count) return 1;
+  return count->is(JsonNode::Kind::integer) ? count->integer : count->items.front().integer;
+}
 
 bool is_whole(const JsonNode& value) {
   const JsonNode* device = value.find("device");
@@ -66,6 +78,36 @@ void change(JsonNode& target, const JsonNode& changes, const std::string& place)
   }
 }
 
+// How many units a machine has on its outermost level, by `nodes`, or by `devices`: taken out of what is changed.
+void take_size(JsonNode& changes, JsonNode& whole) {
+  JsonNode* levels = whole.find("levels");
+  for (const char* key : {nodes_key, devices_key}) {
+    const JsonNode* said = changes.find(key);
+    if (!said) continue;
+    const std::string place = member_place(root, key);
+    const auto fail = [&](const std::string& message, const std::string& hint) {
+      throw Failure(Error{"machine_size", message, place, hint});
+    };
+    if (!said->is(JsonNode::Kind::integer) || said->integer < 1 || said->integer > 1 << 24)
+      fail(fmt::format("{} is no number of {}", print_json_line(*said), key), "a number from 1 to 16777216");
+    if (whole.find("device")->find("kind")->text == name(DeviceKind::host_cores))
+      fail("the hosts of such a machine are those that the run file lists", R"(give them under "hosts": "h0:4,h1:4")");
+    if (!levels || levels->items.empty()) fail("this machine is one device alone", "leave the key out");
+    int64_t count = said->integer, of_node = 1;
+    if (std::string_view(key) == devices_key) {
+      for (size_t i = 0; i + 1 < levels->items.size(); ++i) of_node *= unit_count(levels->items[i]);
+      if (count % of_node != 0)
+        fail(fmt::format("{} devices are no whole number of nodes of {}", count, of_node),
+             fmt::format("a multiple of {}", of_node));
+      count /= of_node;
+    }
+    JsonNode& outermost = levels->items.back();
+    outermost.remove("count");
+    outermost.add("count", JsonNode::of(count));
+    changes.remove(key);
+  }
+}
+
 constexpr const char *rate_key = "bytes_per_second", *latency_key = "latency";
 
 // What a value says of the network: in a list of levels, or by its name.
@@ -97,6 +139,7 @@ Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_pe
   const std::string name(named ? named->text : host_name);
   JsonNode whole = machine_type().write(with_hosts(find_machine(name), ranks_per_host));
   const JsonNode own_name = *whole.find("name");
+  take_size(value, whole);
   change(whole, value, root);
   *whole.find("name") = own_name;
   return read_machine(whole);
@@ -116,7 +159,7 @@ std::string machine_choice(Machine machine) {
 std::string machine_file(const std::string& json) {
   JsonNode value = json.empty() ? JsonNode() : read_json(json, root);
   const JsonNode* name = find_name(value);
-  return name && name->text != host_name ? name->text : std::string();
+  return name && name->text != host_name && !library_machine(name->text) ? name->text : std::string();
 }
 
 std::string with_machine_file(const std::string& json, const std::string& path) {

@@ -11,10 +11,10 @@ namespace shardscope {
 // The machine that a run file's value of the key "machine" names, as JSON text:
 //
 //   (empty)                     this host, as calibrated
-//   "host", "PATH.json"         find_machine()
-//   {"name": "host", ...}       that machine with other values in the place of its own, at the paths that a machine
-//   file
-//                               has; levels by their names: {"levels": {"network": {"bytes_per_second": 1e9}}}
+//   "host", "dgx_h100", "PATH.json"   find_machine()
+//   {"name": "dgx_h100", ...}   that machine with other values in the place of its own, at the paths that a machine
+//                               file has; levels by their names: {"levels": {"network": {"bytes_per_second": 1e9}}};
+//                               "nodes", or "devices" in all: how many units its outermost level has
 //   {"device": {"kind": ...}}   a machine of its own, as in a machine file
 //
 // Hosts have so many ranks each, in order (with_hosts()); empty: as the machine says. Throws Failure with the faults,
@@ -26,8 +26,8 @@ Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_pe
 std::string machine_choice(const std::string& name);
 std::string machine_choice(Machine machine);
 
-// The file that such a value names; empty: this host, or a machine of its own. And the value with another file in its
-// place.
+// The file that such a value names; empty: this host, a machine of the library, or one of its own. And the value with
+// another file in its place.
 std::string machine_file(const std::string& json);
 std::string with_machine_file(const std::string& json, const std::string& path);
 

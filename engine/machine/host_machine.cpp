@@ -6,7 +6,9 @@
 #include <cstdlib>
 
 #include "engine/base/control_group.h"
+#include "engine/base/error.h"
 #include "engine/machine/machine_file.h"
+#include "engine/machine/machine_library.h"
 
 namespace shardscope {
 
@@ -74,7 +76,18 @@ Machine host_machine() {
   return machine;
 }
 
-Machine find_machine(const std::string& name) { return name == host_name ? host_machine() : load_machine(name); }
+Machine find_machine(const std::string& name) {
+  if (name == host_name) return host_machine();
+  if (std::optional<Machine> known = library_machine(name)) return *std::move(known);
+  if (!name.ends_with(".json") && is_missing(name)) {
+    const std::vector<std::string_view> known = library_names();
+    std::vector<std::string> names{std::string(host_name)};
+    names.insert(names.end(), known.begin(), known.end());
+    throw Failure(Error{"unknown_machine", "no machine and no file has the name '" + name + "'", "machine",
+                        name_hint(name, names)});
+  }
+  return load_machine(name);
+}
 
 fs::path machine_path() {
   if (const char* path = std::getenv("SHARDSCOPE_PROFILE")) return path;

@@ -20,7 +20,8 @@ Machine standard_host();
 // a machine, or where an earlier version's profile is there in its place.
 Machine host_machine();
 
-// The machine of a name: `host_name` is host_machine(), another the path of a file.
+// The machine of a name: `host_name` is host_machine(), others those of the library (machine_library.h), then paths of
+// files. Throws Failure (unknown_machine, or the faults of the file).
 inline constexpr std::string_view host_name = run_file::this_host;
 Machine find_machine(const std::string& name);
 
