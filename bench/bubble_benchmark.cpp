@@ -13,7 +13,7 @@
 #include "engine/comm/mapping.h"
 #include "engine/comm/thread_communicator.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "engine/compile/settings.h"
 #include "engine/machine/host_machine.h"
 #include "engine/plan/schedules/schedule.h"
@@ -74,7 +74,7 @@ class StageClock : public ExecutionObserver {
     return repeated && std::ranges::find_if(task.instructions, works) - task.instructions.begin() == step;
   }
   int factor(const Task& task) const {
-    const bool splits = find_schedule(plan_.config.pipeline.schedule)->splits_backward;
+    const bool splits = find_schedule(plan_.pipeline.schedule)->splits_backward;
     return task.phase == Phase::backward && !splits ? 2 : 1;
   }
 
@@ -138,7 +138,7 @@ RunConfig linear_layers(int64_t layers, int64_t width, int64_t batch) {
 void run() {
   fmt::print("{:<12} {:>6} {:>12} {:>10} {:>10}\n", "schedule", "stages", "microbatches", "predicted", "measured");
   const auto line = [](const Plan& plan, double predicted, const std::vector<StageClock>& clocks) {
-    fmt::print("{:<12} {:>6} {:>12} {:>9.1f}% {:>9.1f}%\n", plan.config.pipeline.schedule, plan.program.stages,
+    fmt::print("{:<12} {:>6} {:>12} {:>9.1f}% {:>9.1f}%\n", plan.pipeline.schedule, plan.program.stages,
                plan.pipeline.shape.microbatches, 100 * predicted, 100 * mean_bubble(clocks));
   };
   const RunConfig narrow = linear_layers(8, 32, 16), wide = linear_layers(8, 1024, 2048);

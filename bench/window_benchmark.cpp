@@ -26,6 +26,7 @@
 
 #include "bench/median.h"
 #include "engine/config/parse.h"
+#include "engine/config/write.h"
 #include "gui/document/edits.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/timeline_page.h"
@@ -194,7 +195,7 @@ std::vector<Act> measure(const RunConfig& config) {
 Plan long_plan(const RunConfig& config, int steps) {
   if (config.mesh_axes.empty()) throw Failure(Error{"empty", "there is no mesh", "mesh.axes", ""});
   Plan plan;
-  plan.config = config;
+  plan.run_file = write_run_config(config);
   plan.mesh = Mesh(config.mesh_axes);
   auto graph = std::make_shared<Graph>();
   graph->ops.resize(64);

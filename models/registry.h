@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/base/options.h"
+#include "engine/base/progress_lines.h"
 #include "engine/graph/graph.h"
 
 namespace shardscope {
@@ -13,17 +14,6 @@ struct ModelContext {
   int64_t batch_size = 1;
   bool deterministic = true;
   int64_t seed = 0;  // of first values and dropout
-};
-
-// What the original program prints while it trains, as fmt's replacement fields: of a step {step}, {number} (from 1)
-// and metrics by name ({loss}), of the end {seconds} (mean time of a step, the first aside).
-struct ProgressLines {
-  std::string step = {};      // "Step {step}: Loss = {loss}"; empty: "Step 0: Loss = 7.5672, Accuracy = 0.12%"
-  int64_t every = 1;          // steps 0, every, 2 every, ... have a line
-  bool last = false;          // and the last one
-  std::string end = {};       // empty: nothing
-  int64_t loss_from = 0;      // the first step of its loss curve
-  const char* unit = "Step";  // what the original calls a step, where `step` is empty
 };
 
 // A network: its hyperparameters, its forward pass with the loss, and the layouts worth printing. Knows no mesh.

@@ -1,6 +1,7 @@
 #include "engine/base/error.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "engine/base/printable.h"
@@ -55,6 +56,10 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+void append(std::vector<Error>& errors, std::vector<Error> more) {
+  errors.insert(errors.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
 
 std::vector<std::string> near_names(const std::string& wrong, const std::vector<std::string>& names) {
   std::vector<std::pair<size_t, std::string>> near;

@@ -37,6 +37,8 @@ class Failure : public std::exception {
   std::string text_;
 };
 
+void append(std::vector<Error>& errors, std::vector<Error> more);
+
 // Of `names`, those that a person may have meant by `wrong` (small edit distance), nearest first, at most three.
 std::vector<std::string> near_names(const std::string& wrong, const std::vector<std::string>& names);
 

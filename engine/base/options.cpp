@@ -74,6 +74,8 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
   return resolved;
 }
 
+const OptionValue* NamedOptions::find(const std::string& key) const { return find_option(options, key); }
+
 const OptionValue* find_option(const OptionList& options, const std::string& name) {
   const auto found = std::ranges::find(options, name, &OptionList::value_type::first);
   return found == options.end() ? nullptr : &found->second;

@@ -15,6 +15,16 @@ using TextList = std::vector<std::string>;
 using OptionValue = std::variant<bool, int64_t, double, std::string, TextList>;
 using OptionList = std::vector<std::pair<std::string, OptionValue>>;
 
+// A named choice with its hyperparameters in file order: {"name": "adam", "learning_rate": 1e-3}. Which keys and
+// types are legal is declared by the registry of models, optimizers or data sources.
+struct NamedOptions {
+  std::string name;
+  OptionList options;
+
+  const OptionValue* find(const std::string& key) const;
+  bool operator==(const NamedOptions&) const = default;
+};
+
 // A hyperparameter that a model, optimizer or data source declares. The type is that of `default_value`; `required`
 // ones must be in the file. Numbers must lie in [minimum, maximum], text must be one of the choices.
 struct OptionDefinition {

@@ -4,6 +4,7 @@
 
 #include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
+#include "engine/cli/correct_by_record.h"
 #include "engine/machine/host_machine.h"
 #include "engine/machine/machine_file.h"
 #include "engine/machine/machine_prices.h"
@@ -70,11 +71,29 @@ void add_calibrate(CLI::App& app, CommandLine& line) {
                                "nothing is written",
                                usual_calibration_seconds, 100 * most_other_work));
   auto options = std::make_shared<CalibrateOptions>();
-  command->add_flag("--once", options->once, "do nothing where it was measured before; keep what other work disturbed");
-  command->add_flag("--thorough", options->thorough,
-                    fmt::format("measure for {:.0f} s, larger products too", thorough_calibration_seconds));
-  command->add_flag("--keep", options->keep, "keep the result even where other work disturbed it");
-  command->callback([&line, options] { line.action = [options] { return calibrate(*options); }; });
+  auto* once = command->add_flag("--once", options->once,
+                                 "do nothing where it was measured before; keep what other work disturbed");
+  auto* thorough =
+      command->add_flag("--thorough", options->thorough,
+                        fmt::format("measure for {:.0f} s, larger products too", thorough_calibration_seconds));
+  command->add_flag("--keep", options->keep,
+                    "keep the result even where other work disturbed it; with --from, the correction");
+  auto correction = std::make_shared<CorrectionArguments>();
+  auto* from = command
+                   ->add_option("--from", correction->record,
+                                "measure nothing: say which instructions of this recorded run took another time than "
+                                "its machine predicts, and correct that machine by them")
+                   ->type_name("DIR");
+  command->add_option("--out", correction->out, "write the corrected machine to this new file")
+      ->type_name("FILE")
+      ->needs(from);
+  for (CLI::Option* measuring : {once, thorough}) from->excludes(measuring);
+  command->callback([&line, options, correction] {
+    line.action = [options, correction] {
+      correction->keep = options->keep;
+      return correction->record.empty() ? calibrate(*options) : correct_by_record(*correction);
+    };
+  });
 }
 
 }  // namespace shardscope

@@ -46,7 +46,6 @@ struct ExportArguments {
     std::vector<std::string> inputs = run_file.inputs(config);
     if (!with_plan) return {nullptr, {}, std::move(inputs), config};
     auto plan = std::make_shared<Plan>(compile(plan_request(config), stop));
-    inputs.push_back(machine.file());
     return {std::move(plan), {}, std::move(inputs), {}};
   }
   ExportChoice choice() const { return {page, trace_choice(trace), picture_size(size)}; }

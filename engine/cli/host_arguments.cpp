@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
+#include "engine/compile/plan_request.h"
 #include "engine/mesh/device_count.h"
 
 namespace shardscope {
@@ -69,10 +70,9 @@ RunConfig HostArguments::with_hosts(RunConfig config) const {
 }
 
 std::optional<RunHostsOptions> HostArguments::options(const RunConfig& config, const std::string& program) const {
-  if (config.hosts.empty()) return std::nullopt;
   RunHostsOptions options;
-  const auto ranks = static_cast<int>(device_count(config.mesh_axes));
-  options.hosts = lay_over_hosts(parse_host_list(config.hosts, "hosts"), ranks, "hosts");
+  options.hosts = hosts_of(config);
+  if (options.hosts.empty()) return std::nullopt;
   options.launcher = words(launcher);
   options.interface = interface;
   options.program = program;

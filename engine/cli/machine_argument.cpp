@@ -1,7 +1,7 @@
 #include "engine/cli/machine_argument.h"
 
+#include "engine/compile/file_paths.h"
 #include "engine/machine/chosen_machine.h"
-#include "engine/machine/host_machine.h"
 
 namespace shardscope {
 
@@ -13,10 +13,9 @@ void MachineArgument::add_to(CLI::App& command) {
 }
 
 RunConfig MachineArgument::with_machine(RunConfig config) const {
-  if (is_given()) config.machine = machine_choice(name);
-  return config;
+  if (!is_given()) return config;
+  config.machine = machine_choice(name);
+  return with_absolute_paths(std::move(config), ".");
 }
-
-std::string MachineArgument::file() const { return !is_given() || name == host_name ? machine_path().string() : name; }
 
 }  // namespace shardscope

@@ -14,10 +14,8 @@ struct MachineArgument {
 
   void add_to(CLI::App& command);
   bool is_given() const { return !name.empty(); }
-  // The config with this machine in place of its own, where it is given.
+  // The config with this machine in place of its own, where it is given. A file is relative to where the program runs.
   RunConfig with_machine(RunConfig config) const;
-  // The file that it, or else this host, is read from.
-  std::string file() const;
 };
 
 }  // namespace shardscope

@@ -19,7 +19,7 @@ std::string text_of(std::string_view view) { return std::string(view); }
 
 // Of a send the pipeline's.
 Json axis_names(const Plan& plan, const Instruction& instruction) {
-  if (is_transfer(instruction.kind())) return Json::array({plan.config.pipeline.axis});
+  if (is_transfer(instruction.kind())) return Json::array({plan.pipeline_axis()});
   Json names = Json::array();
   for (AxisIndex axis : instruction.axes()) names.push_back(plan.mesh.axes()[axis].name);
   return names;
@@ -66,9 +66,9 @@ Json pipeline(const Plan& plan) {
                       {"seconds_at_work", totals.seconds_per_step},
                       {"microbatches_in_flight", pipeline.in_flight[static_cast<size_t>(stage)]}});
   }
-  return {{"axis", plan.config.pipeline.axis}, {"schedule", plan.config.pipeline.schedule},
-          {"layers", pipeline.layers},         {"stages", std::move(stages)},
-          {"bubble", plan.simulation.bubble},  {"bubble_of_equal_stages", pipeline.equal_bubble}};
+  return {{"axis", plan.pipeline_axis()},     {"schedule", pipeline.schedule},
+          {"layers", pipeline.layers},        {"stages", std::move(stages)},
+          {"bubble", plan.simulation.bubble}, {"bubble_of_equal_stages", pipeline.equal_bubble}};
 }
 
 // By stage.

@@ -28,7 +28,7 @@ std::string pipeline_text(const Plan& plan) {
                    fmt::format("{:.3g} s", totals.seconds_per_step),
                    fmt::format("{:.0f} %", 100 * plan.waiting_share(stage))});
   }
-  return fmt::format("Pipeline: axis {}, {} over {}, {}\n{}", plan.config.pipeline.axis, plan.config.pipeline.schedule,
+  return fmt::format("Pipeline: axis {}, {} over {}, {}\n{}", plan.pipeline_axis(), pipeline.schedule,
                      counted(plan.program.stages, "stage"),
                      counted(pipeline.shape.microbatches, "microbatch", "microbatches"), table.text()) +
          fmt::format("The stages wait {:.1f} % of the step; were all their work equal, it would be {:.1f} %\n",

@@ -3,6 +3,7 @@
 #include "engine/checkpoint/stored_identity.h"
 #include "engine/cli/checkpoint_arguments.h"
 #include "engine/cli/command_line.h"
+#include "engine/compile/compile.h"
 #include "engine/config/parse.h"
 #include "engine/machine/machine_file.h"
 #include "engine/session/rank_group.h"
@@ -26,7 +27,9 @@ void add_rank(CLI::App& app, CommandLine& line) {
   command->callback([&line, session, parameters, keep_going, bind_cpus, checkpoints] {
     line.action = [&line, session, parameters, keep_going, bind_cpus, checkpoints] {
       RankOptions options;
-      options.config = [session] { return load_run_config(*session + "/config.json"); };
+      options.plan = [session](const Machine& machine) {
+        return compile({load_run_config(*session + "/config.json"), machine});
+      };
       options.machine = [session] { return load_machine(*session + "/machine.json"); };
       options.data_at_start = [session] { return read_data_identity(*session + "/data.json"); };
       options.session_directory = *session;

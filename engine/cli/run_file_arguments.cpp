@@ -5,8 +5,8 @@
 
 #include "engine/base/standard_streams.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
 #include "engine/compile/file_faults.h"
+#include "engine/compile/file_paths.h"
 #include "engine/compile/settings.h"
 #include "engine/config/parse.h"
 #include "engine/config/read_file.h"
@@ -124,7 +124,7 @@ RunConfig RunFileArguments::read() const {
 }
 
 std::vector<std::string> RunFileArguments::inputs(const RunConfig& config) const {
-  std::vector<std::string> paths = data_paths(config);
+  std::vector<std::string> paths = input_paths(config);
   for (const std::string& path : {file, specs}) {
     if (!path.empty()) paths.push_back(path == standard_stream ? "/dev/stdin" : path);
   }

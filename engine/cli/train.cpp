@@ -23,9 +23,6 @@
 #include "engine/cli/train_outputs.h"
 #include "engine/cli/training_output.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
-#include "engine/config/write.h"
-#include "engine/data/data_kind.h"
 #include "engine/plan/host_memory.h"
 #include "engine/session/deadlines.h"
 #include "engine/session/run_process.h"
@@ -47,10 +44,9 @@ struct TrainArguments {
   int max_restarts = 0;
 
   RunConfig config() const { return hosts.with_hosts(machine.with_machine(run_file.load())); }
-  TrainOutputs open_outputs(const Plan& plan) const {
-    std::vector<std::string> inputs = run_file.inputs(plan.config);
-    inputs.push_back(machine.file());
-    return {plan, outputs, std::move(inputs)};
+  // `config` is that of the plan.
+  TrainOutputs open_outputs(const RunConfig& config, const Plan& plan) const {
+    return {plan, outputs, run_file.inputs(config)};
   }
   bool prints_lines() const { return !is_quiet() && !outputs.take_standard_output(); }
   std::vector<std::string> rank_arguments(bool again) const {
@@ -65,23 +61,24 @@ struct TrainArguments {
   }
 };
 
-RunOptions run_options(const Plan& plan, const TrainArguments& arguments, const DataIdentity& data) {
+RunOptions run_options(const RunConfig& config, const Plan& plan, const TrainArguments& arguments,
+                       const DataIdentity& data) {
   RunOptions options;
   options.data_json = write_data_identity(data);
-  options.config_json = write_run_config(plan.config);
+  options.config_json = plan.run_file;
   options.machine = plan.machine;
   options.plan_hash = plan.hash;
   options.ranks = plan.mesh.device_count();
-  options.steps = plan.config.steps;
+  options.steps = plan.training.steps;
   options.rank_bytes = rank_memory_bytes(plan);
-  options.limits = deadlines_of(plan, !data_paths(plan.config).empty(), data.sampled_bytes());
+  options.limits = deadlines_of(plan, plan.training.data.reads_files(), data.sampled_bytes());
   for (const std::string& deadline : arguments.deadlines) set_deadline(options.limits, deadline);
   options.max_restarts = arguments.max_restarts;
   options.socket_path = arguments.socket;
   options.metrics = metric_names(plan.metrics);
   options.plan_steps = plan_step_names(plan);
   std::string program = std::filesystem::read_symlink("/proc/self/exe");
-  options.hosts = arguments.hosts.options(plan.config, program);
+  options.hosts = arguments.hosts.options(config, program);
   if (options.hosts) {
     options.hosts->rank_bytes = options.rank_bytes;
     options.hosts->needed_bytes = arguments.outputs.force ? 0 : plan.totals.memory_total;
@@ -126,7 +123,7 @@ int supervise(const Plan& plan, RunProcess& run, HeldSignals& held, TrainOutputs
     if (!problem.empty()) output.say(problem);
     if (outcome.end == RunEnd::stopped || outcome.end == RunEnd::interrupted) {
       const std::string_view how = signals.first() == SIGTERM ? "terminated" : name(outcome.end);
-      output.note(fmt::format("{} after {} of {}", how, outcome.steps, counted(plan.config.steps, "step")));
+      output.note(fmt::format("{} after {} of {}", how, outcome.steps, counted(plan.training.steps, "step")));
     }
     const int code = exit_code(outcome.end, signals.first());
     return code == exit_ok && !problem.empty() ? exit_failed_run : code;
@@ -146,9 +143,10 @@ std::unique_ptr<RunProcess> make_run(const RunOptions& options) {
   }
 }
 
-int train_by_ranks(const Plan& plan, const TrainArguments& arguments, const DataIdentity& data, HeldSignals& held) {
-  TrainOutputs outputs = arguments.open_outputs(plan);
-  std::unique_ptr<RunProcess> run = make_run(run_options(plan, arguments, data));
+int train_by_ranks(const RunConfig& config, const Plan& plan, const TrainArguments& arguments, const DataIdentity& data,
+                   HeldSignals& held) {
+  TrainOutputs outputs = arguments.open_outputs(config, plan);
+  std::unique_ptr<RunProcess> run = make_run(run_options(config, plan, arguments, data));
   if (!run) return exit_failed_run;
   outputs.begin();
   RunOutput output(outputs.steps(), arguments.prints_lines());
@@ -160,17 +158,19 @@ int train_by_ranks(const Plan& plan, const TrainArguments& arguments, const Data
   return code;
 }
 
-int start_ranks(const Plan& plan, const TrainArguments& arguments) {
+int start_ranks(const TrainArguments& arguments) {
+  const RunConfig config = arguments.config();
+  const Plan plan = compile(plan_request(config));
   // Else each host tells.
-  if (plan.config.hosts.empty()) require_host_memory(plan, arguments.outputs.force);
-  const DataIdentity data = identify_data(plan.config.data);
+  if (config.hosts.empty()) require_host_memory(plan, arguments.outputs.force);
+  const DataIdentity data = identify_data(plan.training.data);
   const std::optional<std::string> nothing_to_do = arguments.checkpoints.check(plan, data);
   if (nothing_to_do && arguments.outputs.trained.gathered().empty()) {
     note(*nothing_to_do);
     return exit_ok;
   }
   HeldSignals held;
-  const int code = train_by_ranks(plan, arguments, data, held);
+  const int code = train_by_ranks(config, plan, arguments, data, held);
   if (code == exit_by_signal + SIGPIPE) ::raise(SIGPIPE);
   return code;
 }
@@ -207,21 +207,25 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   std::unique_ptr<TrainingOutput> output;
   int64_t steps_done = 0;
   std::stop_source unwritable;
+  RunConfig config;
   RankOptions options;
-  options.config = [&arguments] { return arguments.machine.with_machine(arguments.run_file.load()); };
+  options.plan = [&](const Machine& machine) {
+    config = arguments.machine.with_machine(arguments.run_file.load());
+    return compile({config, machine});
+  };
   options.machine = [&arguments] { return plan_request(arguments.config()).machine; };
-  options.check_plan = [&arguments](const Plan& plan) {
+  options.check_plan = [&](const Plan& plan) {
     const int ranks = ranks_on_this_host().value_or(plan.mesh.device_count());
-    const bool is_given = !plan.config.machine.empty();
+    const bool is_given = !config.machine.empty();
     require_host_memory(plan, ranks, is_given ? plan.machine.device.memory_bytes : usable_memory_bytes(),
                         arguments.outputs.force);
   };
   options.on_plan = [&](const Plan& plan) {
     for (const Error& warning : plan.warnings) note("warning: " + to_string(warning));
-    outputs = std::make_unique<TrainOutputs>(arguments.open_outputs(plan));
+    outputs = std::make_unique<TrainOutputs>(arguments.open_outputs(config, plan));
   };
   options.on_begin = [&](const Plan& plan, int64_t first) {
-    const bool has_nothing_to_do = plan.trains() && first >= plan.config.steps;
+    const bool has_nothing_to_do = plan.trains() && first >= plan.training.steps;
     if (has_nothing_to_do && arguments.outputs.trained.gathered().empty()) return;
     outputs->begin();
     output =
@@ -264,7 +268,7 @@ int train_command(const CommandLine& line, const TrainArguments& arguments) {
     }
     return be_a_rank(line, arguments);
   }
-  return start_ranks(compile(plan_request(arguments.config())), arguments);
+  return start_ranks(arguments);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "engine/base/standard_streams.h"
 #include "engine/checkpoint/array_file.h"
+#include "engine/compile/example_plan.h"
 #include "engine/worker/parameter_file.h"
 #include "engine/worker/predictions.h"
 
@@ -33,14 +34,14 @@ std::vector<std::string> TrainedPaths::files() const {
 }
 
 TrainedOutput::TrainedOutput(const Plan& plan, TrainedPaths paths, Existing existing, std::vector<std::string> inputs)
-    : config_(plan.config), machine_(plan.machine), paths_(std::move(paths)) {
+    : run_file_(plan.run_file), machine_(plan.machine), paths_(std::move(paths)) {
   if (paths_.parameters == standard_stream) {
     throw Failure(Error{"unwritable_file", "the ranks write their parts of the parameters here, in any order",
                         in_file(paths_.parameters), "the name of a new file"});
   }
   if (paths_.gathered().empty()) return;
   if (!paths_.predictions.empty()) {
-    check_predictions(config_);
+    check_predictions(plan.training.data);
     ExportTarget::Options options;
     options.existing = existing;
     options.inputs = inputs;
@@ -55,7 +56,7 @@ TrainedOutput::TrainedOutput(const Plan& plan, TrainedPaths paths, Existing exis
 void TrainedOutput::finish() {
   if (!parameters_ || !is_whole_array_file(parameters_->part())) return;
   if (predictions_) {
-    predictions_->write(json_lines(predict(config_, machine_, parameters_->part())));
+    predictions_->write(json_lines(predict(example_plan(run_file_, machine_), parameters_->part())));
     predictions_->keep();
   }
   if (!paths_.parameters.empty()) parameters_->keep();

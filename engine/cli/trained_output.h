@@ -33,7 +33,7 @@ class TrainedOutput {
   void finish();
 
  private:
-  RunConfig config_;
+  std::string run_file_;
   Machine machine_;
   TrainedPaths paths_;
   std::unique_ptr<WholeFile> parameters_;

@@ -8,7 +8,6 @@
 
 #include "engine/base/path.h"
 #include "engine/cli/stored_arrays.h"
-#include "engine/compile/compile.h"
 #include "viz/text/metric_text.h"
 #include "viz/text/visualize.h"
 
@@ -17,7 +16,7 @@ namespace shardscope {
 std::string opening_lines(const Plan& plan) {
   std::string text;
   const std::vector<StoredArray> arrays = stored_arrays(plan);
-  for (const auto& [caption, path] : layout_captions(plan.config)) {
+  for (const auto& [caption, path] : plan.training.captions) {
     auto found = std::find_if(arrays.begin(), arrays.end(),
                               [&path = path](const StoredArray& array) { return array.name == join_path(path); });
     if (found == arrays.end()) continue;

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/compile/compile.h"
+#include "engine/base/progress_lines.h"
 #include "engine/plan/plan.h"
 #include "engine/session/messages.h"
 
@@ -17,8 +17,8 @@ std::string opening_lines(const Plan& plan);
 // evaluation where there was one.
 std::string metrics_line(const StepMessage& step, const std::string& unit = "Step");
 
-// What the model's original prints of each step and at the end (models/registry.h); nothing for steps between.
-// Originals evaluate nothing: an evaluation has a line of its own there, "Step 20: Val loss = 2.1234".
+// What the model's original prints of each step and at the end (engine/base/progress_lines.h); nothing for steps
+// between. Originals evaluate nothing: an evaluation has a line of its own there, "Step 20: Val loss = 2.1234".
 class ProgressText {
  public:
   ProgressText(ProgressLines lines, int64_t steps) : lines_(std::move(lines)), steps_(steps) {}

@@ -33,7 +33,7 @@ std::string TextSink::problem() const {
 }
 
 bool TrainingOutput::begin(const Plan& plan) {
-  progress_ = ProgressText(progress_lines(plan.config), plan.config.steps);
+  progress_ = ProgressText(plan.training.progress, plan.training.steps);
   return lines_.put(opening_lines(plan)) == 0;
 }
 

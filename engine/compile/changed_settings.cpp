@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "engine/compile/settings.h"
+#include "engine/config/parse.h"
 #include "engine/config/run_document.h"
 
 namespace shardscope {
@@ -54,10 +55,10 @@ std::string normal(const std::string& value) {
 
 }  // namespace
 
-std::vector<std::string> changed_settings(const RunConfig& before, const RunConfig& now, bool with_data_paths) {
+std::vector<std::string> changed_settings(const std::string& before, const std::string& now, bool with_data_paths) {
   std::vector<std::pair<std::string, std::string>> old, current;
-  list_values(deciding_settings(before, with_data_paths), "", old);
-  list_values(deciding_settings(now, with_data_paths), "", current);
+  list_values(deciding_settings(parse_run_config(before, ""), with_data_paths), "", old);
+  list_values(deciding_settings(parse_run_config(now, ""), with_data_paths), "", current);
   const auto value_in = [](const auto& values, const std::string& path) {
     const auto found = std::ranges::find_if(values, [&](const auto& value) { return value.first == path; });
     return found == values.end() ? std::string(none) : normal(found->second);

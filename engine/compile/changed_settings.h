@@ -3,8 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/config/run_config.h"
-
 namespace shardscope {
 
 // What of a run file decides the numbers that training computes, and is not what it was: the seed, the options of
@@ -14,7 +12,7 @@ namespace shardscope {
 //   optimizer.name: "adam" -> "sgd"
 //   optimizer.momentum: none -> 0.9
 // Mesh, sharding and pipeline change these by rounding alone and are not compared, nor is the number of steps; files of
-// data are, by their paths, where `with_data_paths`.
-std::vector<std::string> changed_settings(const RunConfig& before, const RunConfig& now, bool with_data_paths);
+// data are, by their paths, where `with_data_paths`. Both are the texts of run files; throws Failure where one is none.
+std::vector<std::string> changed_settings(const std::string& before, const std::string& now, bool with_data_paths);
 
 }  // namespace shardscope

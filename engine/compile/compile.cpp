@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <set>
 
 #include "engine/compile/describe.h"
@@ -11,24 +10,22 @@
 #include "engine/compile/pins.h"
 #include "engine/compile/plan_hash.h"
 #include "engine/compile/training_graph.h"
-#include "engine/data/data_kind.h"
+#include "engine/config/write.h"
 #include "engine/graph/casts.h"
 #include "engine/machine/host_machine.h"
-#include "engine/optim/optimizer.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/order_simulation.h"
 #include "engine/plan/schedules/schedule.h"
 #include "engine/plan/stages.h"
 #include "engine/shard/moved_again.h"
-#include "models/registry.h"
 
 namespace shardscope {
 
 namespace {
 
-std::vector<Metric> metrics(const RunConfig& config, const Graph& graph, const Lowered& lowered) {
-  std::vector<Metric> list = step_metrics(config, graph);
+std::vector<Metric> metrics(const ResolvedRun& run, const Graph& graph, const Lowered& lowered) {
+  std::vector<Metric> list = step_metrics(run, graph);
   for (Metric& metric : list) {
     const bool evaluated = metric.source == MetricSource::evaluation;
     if (metric.source != MetricSource::schedule) {
@@ -39,23 +36,27 @@ std::vector<Metric> metrics(const RunConfig& config, const Graph& graph, const L
 }
 
 // Bytes that a device may hold: what the run file says, else what the machine has for a rank.
-int64_t memory_limit(const RunConfig& config, const MachinePrices& machine) {
-  if (config.sharding.memory_limit_mib) return *config.sharding.memory_limit_mib << 20;
+int64_t memory_limit(const ShardingConfig& sharding, const MachinePrices& machine) {
+  if (sharding.memory_limit_mib) return *sharding.memory_limit_mib << 20;
   return machine.memory_bytes();
 }
 
 // Of a legal config's model and optimizer.
-std::vector<Error> notes(const RunConfig& config, const Graph& graph) {
-  const ModelDefinition& model = *find_model(config.model.name);
-  std::vector<Error> errors, notes;
-  if (model.notes) notes = model.notes(resolve_options(model.options, config.model.options, "model", errors));
-  std::ranges::move(optimizer_notes(config, graph), std::back_inserter(notes));
+std::vector<Error> notes(const ResolvedRun& run, const Graph& graph) {
+  std::vector<Error> notes;
+  if (run.model->notes) notes = run.model->notes(run.model_options);
+  append(notes, optimizer_notes(run, graph));
   return notes;
 }
 
+TrainingFacts training_facts(const ResolvedRun& run) {
+  return {run.model->name, run.config->steps,   run.learning_rate,
+          run.data,        run.model->progress, run.model->captions(run.model_options)};
+}
+
 // ZeRO stage 3: parameters, and what is made of them alone, are gathered once for forward and once for backward.
-std::vector<bool> given_up(const RunConfig& config, const Graph& graph) {
-  if (config.sharding.zero.stage != 3) return {};
+std::vector<bool> given_up(const ZeroConfig& zero, const Graph& graph) {
+  if (zero.stage != 3) return {};
   std::vector<bool> values = values_of_states(graph);
   for (const State& state : graph.states) {
     if (!state.trainable) values[state.before] = false;
@@ -76,11 +77,11 @@ std::vector<std::vector<int>> stored_inputs(const Graph& graph, const Lowered& l
   return values;
 }
 
-StagedOps staged_ops(const RunConfig& config, const Mesh& mesh, const Graph& graph, const std::vector<int>& layers) {
+StagedOps staged_ops(const ResolvedRun& run, const Graph& graph, const std::vector<int>& layers) {
   StagedOps staged;
-  staged.shape = pipeline_shape(config, mesh);
+  staged.shape = run.pipeline;
   if (staged.empty()) return staged;
-  const PipelineSchedule& schedule = *find_schedule(config.pipeline.schedule);
+  const PipelineSchedule& schedule = *find_schedule(run.config->pipeline.schedule);
   staged.stretch = stretches_of_ops(graph, layers);
   for (int stretch : stretches_of_states(graph, staged.stretch)) {
     staged.state_stage.push_back(stretch % staged.shape.stages);
@@ -90,8 +91,8 @@ StagedOps staged_ops(const RunConfig& config, const Mesh& mesh, const Graph& gra
   return staged;
 }
 
-PipelinePlan pipeline_plan(const RunConfig& config, const Mesh& mesh, const StagedOps& staged,
-                           const std::vector<int>& layers, const LaidOut& laid_out) {
+PipelinePlan pipeline_plan(const ResolvedRun& run, const StagedOps& staged, const std::vector<int>& layers,
+                           const LaidOut& laid_out) {
   PipelinePlan pipeline;
   pipeline.shape = staged.shape;
   pipeline.layers = layers;
@@ -100,7 +101,8 @@ PipelinePlan pipeline_plan(const RunConfig& config, const Mesh& mesh, const Stag
     pipeline.totals.push_back(total(program, laid_out.arenas[static_cast<size_t>(stage)], laid_out.simulation, stage));
   }
   if (staged.empty()) return pipeline;
-  pipeline.axis = pipeline_axis(config.pipeline, mesh);
+  pipeline.axis = run.mesh->axis;
+  pipeline.schedule = run.config->pipeline.schedule;
   pipeline.order = staged.order;
   pipeline.in_flight = microbatches_in_flight(staged.order);
   const auto equal = [](const WorkItem& item) { return item.work == Work::backward ? 2.0 : 1.0; };
@@ -116,16 +118,18 @@ struct WrittenTraining {
 };
 
 // Backward recomputes no cast whose recomputation would need communication.
-WrittenTraining write_training(const RunConfig& config, const Machine& machine, const Mesh& whole, const Mesh& mesh,
-                               const Graph& forward, Passes& pass, std::stop_token stop) {
+WrittenTraining write_training(const ResolvedRun& run, const Machine& machine, const Graph& forward, Passes& pass,
+                               std::stop_token stop) {
+  const ShardingConfig& sharding = run.config->sharding;
+  const Mesh& mesh = run.mesh->of_a_stage;
   std::set<std::string> kept;
   while (true) {
     WrittenTraining made;
-    made.training = pass("differentiate", [&] { return build_training(config, forward, machine, kept); });
+    made.training = pass("differentiate", [&] { return build_training(run, forward, machine, kept); });
     const TrainingGraph& training = made.training;
     made.resolved = pass("resolve", [&] {
       const SpecTargets arrays = spec_targets(training.graph);
-      return pin_specs(arrays, resolve_run_specs(config, whole, arrays.targets), training.graph, mesh,
+      return pin_specs(arrays, resolve_run_specs(sharding, *run.mesh, arrays.targets), training.graph, mesh,
                        training.cotangents);
     });
     made.placed = pass("propagate", [&] {
@@ -133,7 +137,7 @@ WrittenTraining write_training(const RunConfig& config, const Machine& machine, 
     });
     if (training.recomputed_casts.empty() || stop.stop_requested()) return made;
     const size_t before = kept.size();
-    for (OpId op : moved_again(training.graph, mesh, made.placed.placements, given_up(config, training.graph))) {
+    for (OpId op : moved_again(training.graph, mesh, made.placed.placements, given_up(sharding.zero, training.graph))) {
       const std::string& name = training.graph.ops[op].name;
       if (training.recomputed_casts.contains(name)) kept.insert(name);
     }
@@ -141,10 +145,9 @@ WrittenTraining write_training(const RunConfig& config, const Machine& machine, 
   }
 }
 
-std::vector<Error> all_errors(const RunConfig& config, ForwardGraph forward) {
-  std::vector<Error> specs = check_specs(config, forward);
-  std::ranges::move(specs, std::back_inserter(forward.errors));
-  return std::move(forward.errors);
+std::vector<Error> all_errors(ForwardGraph forward) {
+  append(forward.run.errors, check_specs(forward));
+  return std::move(forward.run.errors);
 }
 
 }  // namespace
@@ -152,36 +155,37 @@ std::vector<Error> all_errors(const RunConfig& config, ForwardGraph forward) {
 Plan compile(const PlanRequest& request, std::stop_token stop) {
   const auto start = std::chrono::steady_clock::now();
   Passes pass(stop);
+  const RunConfig& config = request.config;
   Plan plan;
-  const RunConfig& config = plan.config = request.config;
   plan.machine = request.machine;
 
   ForwardGraph forward = pass("build", [&] { return build_forward(config); });
-  if (!forward.errors.empty()) throw Failure(all_errors(config, std::move(forward)));
-  plan.mesh = *forward.mesh;
-  // Arrays are split over the devices of a stage.
-  const Mesh mesh = mesh_of_a_stage(config.pipeline, plan.mesh);
-  const LayoutMode mode = config.sharding.mode;
-  const bool as_written = mode == LayoutMode::as_written;
-  const WorkPrices prices(plan.machine, plan.mesh, pipeline_axis(config.pipeline, plan.mesh));
+  if (!forward.run.errors.empty()) throw Failure(all_errors(std::move(forward)));
+  const ResolvedRun& run = forward.run;
+  plan.training = training_facts(run);
+  plan.mesh = run.mesh->whole;
+  const Mesh& mesh = run.mesh->of_a_stage;
+  plan.as_written = config.sharding.mode == LayoutMode::as_written;
+  const WorkPrices prices(plan.machine, plan.mesh, run.mesh->axis);
   plan.ranks_per_host = ranks_per_host(plan.machine, prices.machine().topology());
   plan.threads_per_rank = prices.machine().threads_per_rank();
   // As written, the machine has no say in what runs where.
   WrittenTraining written =
-      write_training(config, as_written ? reference_host() : plan.machine, plan.mesh, mesh, *forward.graph, pass, stop);
+      write_training(run, plan.as_written ? reference_host() : plan.machine, *forward.graph, pass, stop);
   plan.graph = std::make_shared<const Graph>(std::move(written.training.graph));
   const Graph& graph = *plan.graph;
-  const StagedOps staged = staged_ops(config, plan.mesh, graph, written.training.layers);
+  const StagedOps staged = staged_ops(run, graph, written.training.layers);
   const ResolvedPins& resolved = written.resolved;
   const Pins& pins = resolved.pins;
   LayoutProblem problem{graph, mesh, pins.layouts, prices, std::move(written.placed.placements)};
-  problem.regather = given_up(config, graph);
+  problem.regather = given_up(config.sharding.zero, graph);
   problem.microbatches = config.schedule.microbatches;
   problem.staged = staged;
-  problem.memory_limit_bytes = memory_limit(config, prices.machine());
+  problem.memory_limit_bytes = memory_limit(config.sharding, prices.machine());
   const Scheduling scheduling{problem.memory_limit_bytes, config.schedule.overlap};
   LaidOut laid_out = pass("lay out", [&] {
-    LaidOut made = as_written ? lay_out_as_written(problem, scheduling) : lay_out_fastest(problem, scheduling, stop);
+    LaidOut made =
+        plan.as_written ? lay_out_as_written(problem, scheduling) : lay_out_fastest(problem, scheduling, stop);
     if (stop.stop_requested()) throw Cancelled{};
     return made;
   });
@@ -195,66 +199,56 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
     for (const ArenaLayout& arena : laid_out.arenas) verify_memory(arena);
     return true;
   });
-  plan.pipeline = pipeline_plan(config, plan.mesh, staged, written.training.layers, laid_out);
+  plan.pipeline = pipeline_plan(run, staged, written.training.layers, laid_out);
   plan.totals = total(plan.pipeline.totals, laid_out.seconds);
-  if (!as_written) plan.priced_seconds = {laid_out.priced_seconds, laid_out.priced_as_written};
+  if (!plan.as_written) plan.priced_seconds = {laid_out.priced_seconds, laid_out.priced_as_written};
   plan.arenas = std::move(laid_out.arenas);
   plan.instruction_seconds = std::move(laid_out.instruction_seconds);
   plan.simulation = std::move(laid_out.simulation);
   plan.parameters =
       pass("parameters", [&] { return describe_parameters(graph, mesh, resolved.states, pins.origins, lowered); });
   plan.layouts = pass("layouts", [&] {
-    return describe_layouts(problem, as_written ? written.placed.origins : pins.origins, mode, laid_out);
+    return describe_layouts(problem, plan.as_written ? written.placed.origins : pins.origins, config.sharding.mode,
+                            laid_out);
   });
   plan.input_values = stored_inputs(graph, lowered);
-  plan.metrics = metrics(config, graph, lowered);
+  plan.metrics = metrics(run, graph, lowered);
   plan.program = std::move(lowered.program);
   plan.spec_lines = resolved.spec_lines;
   plan.pins = pins.places;
   plan.bf16_products = bf16_products(plan);
   plan.warnings = resolved.warnings;
-  for (Error& note : notes(config, graph)) plan.warnings.push_back(std::move(note));
-  for (Error& warning : warnings(plan)) plan.warnings.push_back(std::move(warning));
-  plan.hash = pass("hash", [&] { return plan_hash(plan); });
+  append(plan.warnings, notes(run, graph));
+  append(plan.warnings, warnings(plan, config.sharding.memory_limit_mib));
+  plan.run_file = write_run_config(config);
+  plan.hash = pass("hash", [&] { return plan_hash(plan, config); });
   plan.passes = pass.times();
   plan.planning_milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return plan;
 }
 
-std::vector<Error> validate(const RunConfig& config) { return all_errors(config, build_forward(config)); }
+std::vector<Error> validate(const RunConfig& config) { return all_errors(build_forward(config)); }
 
 std::vector<Error> config_warnings(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);
-  if (!forward.errors.empty()) return {};
-  const Graph graph = build_training(config, std::move(*forward.graph), reference_host()).graph;
-  std::vector<Error> warnings = resolve_run_specs(config, *forward.mesh, spec_targets(graph).targets).warnings;
-  for (Error& note : notes(config, graph)) warnings.push_back(std::move(note));
+  if (!forward.run.errors.empty()) return {};
+  const Graph graph = build_training(forward.run, std::move(*forward.graph), reference_host()).graph;
+  std::vector<Error> warnings =
+      resolve_run_specs(config.sharding, *forward.run.mesh, spec_targets(graph).targets).warnings;
+  append(warnings, notes(forward.run, graph));
   return warnings;
 }
 
 std::vector<ParameterInfo> list_parameters(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);
-  if (!forward.graph) throw Failure(forward.errors);
+  if (!forward.graph) throw Failure(forward.run.errors);
   std::vector<ParameterInfo> parameters;
   for (StateId id : forward.graph->trainable()) {
     const State& state = forward.graph->states[id];
     parameters.push_back({state.path, forward.graph->type(state.before)});
   }
   return parameters;
-}
-
-std::vector<std::pair<std::string, std::vector<std::string>>> layout_captions(const RunConfig& config) {
-  const ModelDefinition* model = find_model(config.model.name);
-  if (!model) return {};
-  std::vector<Error> errors;
-  OptionList options = resolve_options(model->options, config.model.options, "model", errors);
-  return model->captions(options);
-}
-
-ProgressLines progress_lines(const RunConfig& config) {
-  const ModelDefinition* model = find_model(config.model.name);
-  return model ? model->progress : ProgressLines{};
 }
 
 }  // namespace shardscope

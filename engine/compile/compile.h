@@ -2,13 +2,11 @@
 
 #include <stop_token>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/compile/plan_request.h"
 #include "engine/config/run_config.h"
 #include "engine/plan/plan.h"
-#include "models/registry.h"
 
 namespace shardscope {
 
@@ -33,10 +31,5 @@ struct ParameterInfo {
   bool operator==(const ParameterInfo&) const = default;
 };
 std::vector<ParameterInfo> list_parameters(const RunConfig& config);
-
-// The drawings that a training run prints first, as caption and parameter path. Empty for an unknown model.
-std::vector<std::pair<std::string, std::vector<std::string>>> layout_captions(const RunConfig& config);
-// What it prints while it trains; the defaults for an unknown model.
-ProgressLines progress_lines(const RunConfig& config);
 
 }  // namespace shardscope

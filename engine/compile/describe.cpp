@@ -115,18 +115,16 @@ std::string bf16_products(const Plan& plan) {
   return {};
 }
 
-std::vector<Error> warnings(const Plan& plan) {
+std::vector<Error> warnings(const Plan& plan, std::optional<int64_t> memory_limit_mib) {
   std::vector<Error> list;
   if (std::optional<Error> excess = host_memory_excess(plan)) list.push_back(std::move(*excess));
-  if (const std::optional<int64_t> limit = plan.config.sharding.memory_limit_mib) {
-    const int64_t needed = plan.totals.memory_total;
-    if (needed > *limit << 20) {
-      list.push_back(
-          {"memory",
-           fmt::format("a device needs {} MiB, {} MiB more than the limit; no layout was found that keeps it",
-                       (needed + (1 << 20) - 1) >> 20, ((needed + (1 << 20) - 1) >> 20) - *limit),
-           "sharding.memory_limit_mib", "split more, use a smaller batch, or raise the limit"});
-    }
+  const int64_t needed = plan.totals.memory_total;
+  if (memory_limit_mib && needed > *memory_limit_mib << 20) {
+    const int64_t needed_mib = (needed + (1 << 20) - 1) >> 20;
+    list.push_back({"memory",
+                    fmt::format("a device needs {} MiB, {} MiB more than the limit; no layout was found that keeps it",
+                                needed_mib, needed_mib - *memory_limit_mib),
+                    "sharding.memory_limit_mib", "split more, use a smaller batch, or raise the limit"});
   }
   return list;
 }

@@ -27,7 +27,7 @@ PlanTotals total(const std::vector<PlanTotals>& stages, double seconds);
 // How matrix products of bf16 operands are computed on the plan's machine; empty where the plan has none.
 std::string bf16_products(const Plan& plan);
 
-// What a person should know before the plan runs.
-std::vector<Error> warnings(const Plan& plan);
+// What a person should know before the plan runs. `memory_limit_mib`: the run file's, of a device.
+std::vector<Error> warnings(const Plan& plan, std::optional<int64_t> memory_limit_mib);
 
 }  // namespace shardscope

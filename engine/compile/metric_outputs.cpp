@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/compile/training_graph.h"
-#include "engine/data/data_kind.h"
-
 namespace shardscope {
 
 std::vector<std::string> metric_outputs(const Graph& graph) {
@@ -16,15 +13,15 @@ std::vector<std::string> metric_outputs(const Graph& graph) {
   return names;
 }
 
-std::vector<Metric> step_metrics(const RunConfig& config, const Graph& graph) {
+std::vector<Metric> step_metrics(const ResolvedRun& run, const Graph& graph) {
   const std::vector<std::string> names = metric_outputs(graph);
   std::vector<Metric> metrics;
   for (const std::string& name : names) metrics.push_back({name, {}});
-  if (!trains(config)) return metrics;
-  if (evaluation(config.data).every > 0) {
+  if (!run.config->trains()) return metrics;
+  if (run.data.evaluation.every > 0) {
     for (const std::string& name : names) metrics.push_back({"val_" + name, {}, MetricSource::evaluation});
   }
-  if (scheduled_rate(config).kind != Schedule::Kind::constant) {
+  if (run.learning_rate.kind != Schedule::Kind::constant) {
     metrics.push_back({"learning_rate", {}, MetricSource::schedule});
   }
   return metrics;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/config/run_config.h"
+#include "engine/compile/resolved_run.h"
 #include "engine/graph/graph.h"
 #include "engine/plan/metrics.h"
 
@@ -14,6 +14,6 @@ std::vector<std::string> metric_outputs(const Graph& graph);
 
 // All that a step tells, without program values: these, what they were on data kept back ("val_loss") where the run
 // evaluates, and the learning rate where a schedule changes it.
-std::vector<Metric> step_metrics(const RunConfig& config, const Graph& graph);
+std::vector<Metric> step_metrics(const ResolvedRun& run, const Graph& graph);
 
 }  // namespace shardscope

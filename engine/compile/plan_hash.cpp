@@ -1,10 +1,11 @@
 #include "engine/compile/plan_hash.h"
 
 #include "engine/base/hash.h"
+#include "engine/compile/file_paths.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"
 #include "engine/graph/op_definition.h"
-#include "engine/machine/machine_file.h"
+#include "engine/machine/machine_keys.h"
 
 namespace shardscope {
 
@@ -51,9 +52,11 @@ void add_instruction(Hasher& hasher, const Instruction& instruction) {
   for (const MovedArray& array : instruction.moved()) hasher.add(array.split_dim).add(array.concat_dim);
 }
 
-// The config as it is hashed: without machine and hosts, of which the plan has what matters; mode fastest under its
-// former name, so that plans of today are those of then.
+// The config as it is hashed: without machine and hosts, of which the plan has what matters; without the paths of data,
+// whose contents are compared beside the plan (engine/worker/data_check.h); mode fastest under its former name, so that
+// plans of today are those of then.
 std::string hashed_config(RunConfig config) {
+  config = with_data_paths(std::move(config), [](const std::string&) { return std::string(); });
   config.machine.clear();
   config.hosts.clear();
   JsonNode document = to_run_document(config);
@@ -62,18 +65,25 @@ std::string hashed_config(RunConfig config) {
   return print_json(document);
 }
 
-// What of a machine a plan's times and layouts come from: not whose it is, nor how much it has.
+void remove_sources(JsonNode& node) {
+  constexpr const char* key = "source";
+  if (const JsonNode* source = node.find(key); source && source->is(JsonNode::Kind::string)) node.remove(key);
+  for (JsonNode& item : node.items) remove_sources(item);
+}
+
+// What of a machine a plan's times and layouts come from: not whose it is, nor how much it has, nor where its numbers
+// are from.
 std::string hashed_machine(Machine machine) {
   machine.name.clear();
   machine.device.cores = 1;
   machine.device.memory_bytes = 1;
   machine.device.bf16_products.clear();
-  return machine_text(machine);
+  JsonNode document = machine_type().write(machine);
+  remove_sources(document);
+  return print_json(document);
 }
 
 }  // namespace
-
-uint64_t plan_hash(const Plan& plan) { return plan_hash(plan, plan.config); }
 
 uint64_t plan_hash(const Plan& plan, const RunConfig& config) {
   Hasher hasher;

@@ -1,19 +1,18 @@
 #include "engine/compile/plan_request.h"
 
-#include "engine/config/host_list.h"
 #include "engine/machine/chosen_machine.h"
 #include "engine/mesh/device_count.h"
 
 namespace shardscope {
 
-std::vector<int> ranks_per_host(const RunConfig& config) {
+std::vector<HostRanks> hosts_of(const RunConfig& config) {
   const int64_t ranks = device_count(config.mesh_axes);
   if (config.hosts.empty() || ranks > Mesh::max_devices) return {};
-  return ranks_per_host(lay_over_hosts(parse_host_list(config.hosts, "hosts"), static_cast<int>(ranks), "hosts"));
+  return lay_over_hosts(parse_host_list(config.hosts, "hosts"), static_cast<int>(ranks), "hosts");
 }
 
 PlanRequest plan_request(const RunConfig& config) {
-  return {config, chosen_machine(config.machine, ranks_per_host(config))};
+  return {config, chosen_machine(config.machine, ranks_per_host(hosts_of(config)))};
 }
 
 }  // namespace shardscope

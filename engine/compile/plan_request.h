@@ -1,8 +1,8 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
+#include "engine/config/host_list.h"
 #include "engine/config/run_config.h"
 #include "engine/machine/machine.h"
 
@@ -18,8 +18,7 @@ struct PlanRequest {
 // that reads the host's file for a plan. Throws Failure with the faults of both keys.
 PlanRequest plan_request(const RunConfig& config);
 
-// How many ranks each of the config's hosts takes, in order; none: it names no hosts, or its mesh cannot be. Throws
-// Failure (bad_hosts).
-std::vector<int> ranks_per_host(const RunConfig& config);
+// The config's hosts with the ranks of each; none: it names none, or its mesh cannot be. Throws Failure (bad_hosts).
+std::vector<HostRanks> hosts_of(const RunConfig& config);
 
 }  // namespace shardscope

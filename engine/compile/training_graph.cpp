@@ -27,22 +27,6 @@ namespace shardscope {
 
 namespace {
 
-template <class Definitions>
-std::vector<std::string> names_of(const Definitions& definitions) {
-  std::vector<std::string> names;
-  for (const auto& definition : definitions) names.push_back(definition.name);
-  return names;
-}
-
-void append(std::vector<Error>& errors, std::vector<Error> more) {
-  errors.insert(errors.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
-Error unknown(const std::string& what, const std::string& name, const std::string& where,
-              const std::vector<std::string>& known) {
-  return {"unknown_" + what, "unknown " + what + " '" + name + "'", where, name_hint(name, known)};
-}
-
 // Of mesh axes that do not make a mesh: their names, to judge specs by. Axes of size 1 divide everything.
 Mesh mesh_of_names(const std::vector<MeshAxis>& axes) {
   std::vector<MeshAxis> named;
@@ -68,17 +52,6 @@ void check_sizes(const Graph& graph, std::vector<Error>& errors) {
                       "model", "a smaller model or batch"});
     return;
   }
-}
-
-Error indivisible_batch(int64_t rows, int64_t microbatches) {
-  std::vector<int64_t> legal;
-  for (int64_t parts = 1; parts <= std::min<int64_t>(rows, 64); ++parts) {
-    if (rows % parts == 0) legal.push_back(parts);
-  }
-  return {"microbatches",
-          fmt::format("{} do not divide a batch of {}", counted(microbatches, "microbatch", "microbatches"),
-                      counted(rows, "row")),
-          "schedule.microbatches", fmt::format("it may be {}", fmt::join(legal, ", "))};
 }
 
 // Metrics and gradients as the means over all microbatches, which add up where they are made.
@@ -133,101 +106,45 @@ void accumulate_gradients(Graph& graph, int64_t microbatches, const std::vector<
   graph.reorder(order);
 }
 
-// True where a section's options are what the file says; a key that nobody knows changes none of them.
-bool as_given(const std::vector<Error>& errors, size_t first) {
-  return std::all_of(errors.begin() + static_cast<std::ptrdiff_t>(first), errors.end(),
-                     [](const Error& error) { return error.code == "unknown_key"; });
-}
-
 }  // namespace
 
-bool trains(const RunConfig& config) { return !config.optimizer.name.empty(); }
-
-Schedule scheduled_rate(const RunConfig& config) {
-  const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name);
-  if (!optimizer) return {};
-  std::vector<Error> errors;
-  return learning_rate(resolve_options(optimizer->options, config.optimizer.options, "optimizer", errors));
-}
-
-std::vector<Error> optimizer_notes(const RunConfig& config, const Graph& graph) {
-  if (!trains(config)) return {};
-  const OptimizerDefinition& optimizer = *find_optimizer(config.optimizer.name);
-  std::vector<Error> errors;
-  const OptionList options = resolve_options(optimizer.options, config.optimizer.options, "optimizer", errors);
+std::vector<Error> optimizer_notes(const ResolvedRun& run, const Graph& graph) {
+  if (!run.optimizer) return {};
   std::vector<std::string> parameters;
   for (StateId id : graph.trainable()) parameters.push_back(graph.name(graph.states[id]));
-  std::vector<Error> notes = unused_schedule_options(options);
-  if (optimizer.notes) append(notes, optimizer.notes(options, parameters));
+  std::vector<Error> notes = unused_schedule_options(run.optimizer_options);
+  if (run.optimizer->notes) append(notes, run.optimizer->notes(run.optimizer_options, parameters));
   return notes;
 }
 
 ForwardGraph build_forward(const RunConfig& config) {
-  ForwardGraph result;
-  std::vector<Error>& errors = result.errors;
-  try {
-    result.mesh = Mesh(config.mesh_axes, config.mesh_devices);
-  } catch (const Failure& failure) {
-    append(errors, failure.errors());
-  }
-  ModelContext context{1, config.deterministic, config.seed};
-  const DataKind* kind = find_data_kind(config.data.name);
-  OptionList data;
-  if (kind) {
-    size_t before = errors.size();
-    data = resolve_options(kind->options, config.data.options, "data", errors);
-    context.batch_size = integer_option(data, "batch_size");
-    result.batch_known = as_given(errors, before);
-    const int64_t microbatches = std::max<int64_t>(1, config.schedule.microbatches);
-    if (result.batch_known && (config.schedule.microbatches < 1 || context.batch_size % microbatches != 0)) {
-      errors.push_back(indivisible_batch(context.batch_size, config.schedule.microbatches));
-      result.batch_known = false;
-    }
-    context.batch_size = std::max<int64_t>(1, context.batch_size / microbatches);
-    if (result.batch_known) append(errors, kind->check(data));
-  } else {
-    errors.push_back(unknown("data_kind", config.data.name, "data.kind", names_of(all_data_kinds())));
-  }
-  if (!trains(config)) {
-    // A model that is only evaluated.
-  } else if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name)) {
-    const size_t before = errors.size();
-    const OptionList options = resolve_options(optimizer->options, config.optimizer.options, "optimizer", errors);
-    if (as_given(errors, before)) {
-      append(errors, check_learning_rate(options));
-      if (optimizer->check) append(errors, optimizer->check(config.optimizer.options));
-    }
-  } else {
-    errors.push_back(unknown("optimizer", config.optimizer.name, "optimizer.name", names_of(all_optimizers())));
-  }
-  if (const ModelDefinition* model = find_model(config.model.name)) {
-    size_t before = errors.size();
-    OptionList options = resolve_options(model->options, config.model.options, "model", errors);
-    if (as_given(errors, before)) append(errors, model->check(options));
-    if (as_given(errors, before)) result.graph = model->build(options, context);
-  } else {
-    errors.push_back(unknown("model", config.model.name, "model.name", names_of(all_models())));
-  }
-  if (!result.graph) return result;
-  check_sizes(*result.graph, errors);
-  append(errors, check_metric_names(metric_names(step_metrics(config, *result.graph))));
-  if (trains(config)) append(errors, check_rematerialisation(*result.graph, config.schedule));
-  if (result.mesh) append(errors, check_pipeline(config, *result.mesh, *result.graph));
-  if (!result.batch_known) return result;
-  const DataRequest request = data_request(*result.graph, config.schedule.microbatches);
-  append(errors, check_data(*kind, request));
-  if (errors.empty()) append(errors, check_data_files(*kind, data, request));
+  ForwardGraph result{resolve_run(config), std::nullopt};
+  ResolvedRun& run = result.run;
+  std::vector<Error>& errors = run.errors;
+  if (!run.may_build) return result;
+  const Graph& graph = result.graph.emplace(
+      run.model->build(run.model_options, {run.microbatch_rows, config.deterministic, config.seed}));
+  check_sizes(graph, errors);
+  append(errors, check_metric_names(metric_names(step_metrics(run, graph))));
+  if (config.trains()) append(errors, check_rematerialisation(graph, config.schedule));
+  if (run.mesh) append(errors, check_pipeline(config, *run.mesh, graph));
+  if (!run.batch_known) return result;
+  run.data.request = data_request(graph, config.schedule.microbatches);
+  append(errors, check_data(*run.data.kind, run.data.request));
+  if (errors.empty()) append(errors, check_data_files(*run.data.kind, run.data.options, run.data.request));
   return result;
 }
 
-std::vector<Error> check_specs(const RunConfig& config, const ForwardGraph& forward) {
-  const Mesh mesh = forward.mesh ? *forward.mesh : mesh_of_names(config.mesh_axes);
-  if (!forward.graph) return check_axis_names(config.sharding, mesh);
+std::vector<Error> check_specs(const ForwardGraph& forward) {
+  const RunConfig& config = *forward.run.config;
+  const StagedMesh mesh =
+      forward.run.mesh ? *forward.run.mesh : staged_mesh(config.pipeline, mesh_of_names(config.mesh_axes));
+  if (!forward.graph) return check_axis_names(config.sharding, mesh.whole);
   std::vector<SpecTarget> targets = spec_targets(*forward.graph).targets;
-  if (!forward.batch_known) {
+  if (!forward.run.batch_known) {
     std::erase_if(targets, [](const SpecTarget& target) { return target.kind != SpecKind::parameter; });
   }
-  return resolve_run_specs(config, mesh, targets).errors;
+  return resolve_run_specs(config.sharding, mesh, targets).errors;
 }
 
 SpecTargets spec_targets(const Graph& graph) {
@@ -268,43 +185,37 @@ SpecTargets spec_targets(const Graph& graph) {
   return result;
 }
 
-ResolvedSpecs resolve_run_specs(const RunConfig& config, const Mesh& mesh, std::span<const SpecTarget> targets) {
-  ShardingConfig sharding = config.sharding;
-  if (sharding.zero.axis.empty() && mesh.axis_count() > 0) {
-    const auto splits = [&](const MeshAxis& axis) { return axis.name != config.pipeline.axis; };
-    const auto first = std::ranges::find_if(mesh.axes(), splits);
-    sharding.zero.axis = first == mesh.axes().end() ? mesh.axes().front().name : first->name;
-  }
-  return resolve_specs(sharding, mesh_of_a_stage(config.pipeline, mesh), targets);
+ResolvedSpecs resolve_run_specs(ShardingConfig sharding, const StagedMesh& mesh, std::span<const SpecTarget> targets) {
+  const std::vector<MeshAxis>& axes = mesh.whole.axes();
+  if (sharding.zero.axis.empty() && !axes.empty())
+    sharding.zero.axis = axes[mesh.axis == AxisIndex{0} && axes.size() > 1 ? 1 : 0].name;
+  return resolve_specs(sharding, mesh.of_a_stage, targets);
 }
 
-TrainingGraph build_training(const RunConfig& config, Graph forward, const Machine& machine,
+TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machine& machine,
                              const std::set<std::string>& kept) {
   TrainingGraph training{std::move(forward), {}, {}, {}};
   Graph& graph = training.graph;
-  const Mesh mesh(config.mesh_axes, config.mesh_devices);
-  training.layers = layers_of_stretches(config, mesh, graph, machine);
+  training.layers = layers_of_stretches(run.config->pipeline, run.pipeline, graph, machine);
   const bool pipelined = training.layers.size() > 1;
-  const int64_t microbatches = config.schedule.microbatches;
-  const ValueId loss = trains(config) ? graph.outputs.at("loss") : no_id;
+  const int64_t microbatches = run.pipeline.microbatches;
+  const ValueId loss = run.optimizer ? graph.outputs.at("loss") : no_id;
   if (microbatches > 1 || pipelined) accumulate_metrics(graph, microbatches);
   training.cotangents.assign(graph.values.size(), no_id);
-  if (!trains(config)) return training;
+  if (!run.optimizer) return training;
   // The loss scale: where differentiation starts.
   const OpId scale = graph.add_op(op_definition("constant"), "loss/scale", Phase::backward, {},
                                   ConstantAttributes{1, graph.type(loss)});
   const CotangentSeed seed{loss, graph.ops[scale].outputs[0]};
   training.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
   if (microbatches > 1 || pipelined) accumulate_gradients(graph, microbatches, training.layers);
-  std::vector<bool> again = recomputed_ops(graph, config.schedule);
+  std::vector<bool> again = recomputed_ops(graph, run.config->schedule);
   for (OpId op : recomputed_casts(graph, kept, again)) {
     again[op] = true;
     training.recomputed_casts.insert(graph.ops[op].name);
   }
   rematerialise(graph, again);
-  std::vector<Error> errors;
-  const OptimizerDefinition& optimizer = *find_optimizer(config.optimizer.name);
-  optimizer.append(graph, resolve_options(optimizer.options, config.optimizer.options, "optimizer", errors));
+  run.optimizer->append(graph, run.optimizer_options);
   verify(training.graph);
   return training;
 }

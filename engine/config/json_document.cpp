@@ -49,4 +49,11 @@ JsonNode& JsonNode::add(std::string key, JsonNode value) {
   return items.back();
 }
 
+void JsonNode::remove(std::string_view key) {
+  const auto at = std::find(keys.begin(), keys.end(), key);
+  if (at == keys.end()) return;
+  items.erase(items.begin() + (at - keys.begin()));
+  keys.erase(at);
+}
+
 }  // namespace shardscope

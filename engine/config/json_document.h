@@ -35,6 +35,8 @@ struct JsonNode {
   const JsonNode* find(std::string_view key) const;
   JsonNode* find(std::string_view key);
   JsonNode& add(std::string key, JsonNode value);
+  // Takes the member that find() gives out of this object, where there is one.
+  void remove(std::string_view key);
   bool is(Kind other) const { return kind == other; }
 };
 

@@ -219,11 +219,7 @@ class Overrides {
     JsonNode& object = path == "optimizer" ? document_ : *document_.find("sharding");
     const std::string key = path == "optimizer" ? path : "memory_limit_mib";
     if (path != "optimizer" && path != "sharding.memory_limit_mib") return false;
-    if (JsonNode* node = object.find(key)) {
-      const auto index = node - object.items.data();
-      object.items.erase(object.items.begin() + index);
-      object.keys.erase(object.keys.begin() + index);
-    }
+    object.remove(key);
     return true;
   }
 

@@ -7,11 +7,6 @@
 
 namespace shardscope {
 
-const OptionValue* NamedOptions::find(const std::string& key) const {
-  auto at = std::find_if(options.begin(), options.end(), [&](const auto& option) { return option.first == key; });
-  return at == options.end() ? nullptr : &at->second;
-}
-
 std::string parameter_place(const ParameterSpec& spec) {
   std::string place = "sharding.parameters";
   for (const std::string& name : spec.path) place = member_place(place, name);

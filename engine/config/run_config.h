@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "engine/base/options.h"
@@ -13,16 +11,6 @@
 #include "engine/mesh/partition_spec.h"
 
 namespace shardscope {
-
-// A named choice with its hyperparameters in file order: {"name": "adam", "learning_rate": 1e-3}. Which keys and
-// types are legal is declared by the registry of models, optimizers or data sources, not by the config.
-struct NamedOptions {
-  std::string name;
-  std::vector<std::pair<std::string, OptionValue>> options;
-
-  const OptionValue* find(const std::string& key) const;
-  bool operator==(const NamedOptions&) const = default;
-};
 
 struct ParameterSpec {
   std::vector<std::string> path;  // {"params", "Embed_0", "embedding"}; its parts may be patterns: "Block_*"
@@ -99,6 +87,7 @@ struct RunConfig {
   int64_t steps = 10;
   bool deterministic = true;
 
+  bool trains() const { return !optimizer.name.empty(); }
   bool operator==(const RunConfig&) const = default;
 };
 

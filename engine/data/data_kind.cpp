@@ -81,53 +81,9 @@ std::vector<Error> check_data_files(const DataKind& kind, const OptionList& opti
   return kind.check_files ? kind.check_files(options, request) : std::vector<Error>{};
 }
 
-DataIdentity identify_data(const NamedOptions& data) {
-  DataIdentity identity{data.name, {}};
-  const DataKind* kind = find_data_kind(data.name);
-  if (!kind || !kind->identify_files) return identity;
-  std::vector<Error> errors;
-  identity.parts = kind->identify_files(resolve_options(kind->options, data.options, "data", errors));
-  return identity;
-}
-
-Evaluation evaluation(const NamedOptions& data) {
-  const DataKind* kind = find_data_kind(data.name);
-  if (!kind || !kind->make_validation) return {};
-  std::vector<Error> errors;
-  const OptionList options = resolve_options(kind->options, data.options, "data", errors);
+Evaluation evaluation(const DataKind& kind, const OptionList& options) {
+  if (!kind.make_validation) return {};
   return {integer_option(options, "evaluate_every"), integer_option(options, "evaluate_batches")};
-}
-
-namespace {
-
-using Make = std::unique_ptr<DataSource> (*DataKind::*)(const OptionList& options, const DataRequest& request);
-
-std::unique_ptr<DataSource> make_source(const NamedOptions& data, const DataRequest& request, Make make) {
-  const DataKind* kind = find_data_kind(data.name);
-  if (!kind) {
-    throw Failure({"unknown_data_kind", "unknown data_kind '" + data.name + "'", "data.kind",
-                   name_hint(data.name, names_of(all_data_kinds()))});
-  }
-  std::vector<Error> errors = check_data(*kind, request);
-  const OptionList options = resolve_options(kind->options, data.options, "data", errors);
-  if (errors.empty()) errors = kind->check(options);
-  if (errors.empty()) errors = check_data_files(*kind, options, request);
-  if (!errors.empty()) throw Failure(std::move(errors));
-  return (kind->*make)(options, request);
-}
-
-}  // namespace
-
-std::unique_ptr<DataSource> make_data_source(const NamedOptions& data, const DataRequest& request) {
-  return make_source(data, request, &DataKind::make);
-}
-
-std::unique_ptr<DataSource> make_validation_source(const NamedOptions& data, const DataRequest& request) {
-  return make_source(data, request, &DataKind::make_validation);
-}
-
-std::unique_ptr<DataSource> make_examples(const NamedOptions& data, const DataRequest& request) {
-  return make_source(data, request, &DataKind::make_all);
 }
 
 }  // namespace shardscope

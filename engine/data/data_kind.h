@@ -7,7 +7,6 @@
 #include "engine/base/data_identity.h"
 #include "engine/base/error.h"
 #include "engine/base/options.h"
-#include "engine/config/run_config.h"
 #include "engine/data/data_source.h"
 
 namespace shardscope {
@@ -51,17 +50,7 @@ bool serves(const DataKind& kind, const DataRequest& request);
 std::vector<Error> check_data(const DataKind& kind, const DataRequest& request);
 // What the files of a legal data section lack; none where it has no files.
 std::vector<Error> check_data_files(const DataKind& kind, const OptionList& options, const DataRequest& request);
-// What a legal data section gives at this moment. Throws Failure (missing_file, unreadable_file, file_size).
-DataIdentity identify_data(const NamedOptions& data);
-// Of a legal data section.
-Evaluation evaluation(const NamedOptions& data);
-
-// The source that the run file's data section names. Throws Failure with all faults of the section: unknown_data_kind,
-// data_kind, faults of its options.
-std::unique_ptr<DataSource> make_data_source(const NamedOptions& data, const DataRequest& request);
-// Likewise what a kind keeps back for evaluation.
-std::unique_ptr<DataSource> make_validation_source(const NamedOptions& data, const DataRequest& request);
-// Likewise all examples of a kind whose data have an end.
-std::unique_ptr<DataSource> make_examples(const NamedOptions& data, const DataRequest& request);
+// Of all options of the kind.
+Evaluation evaluation(const DataKind& kind, const OptionList& options);
 
 }  // namespace shardscope

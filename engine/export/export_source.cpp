@@ -44,7 +44,7 @@ void replay_steps(const ExportSource& source, ExportTarget& target,
   source.run->replay([&](const Message& message) {
     if (auto* step = std::get_if<StepMessage>(&message)) {
       on_step(*step);
-      target.progress(static_cast<double>(++steps) / static_cast<double>(source.plan->config.steps));
+      target.progress(static_cast<double>(++steps) / static_cast<double>(source.plan->training.steps));
     } else if (auto* restart = std::get_if<RestartMessage>(&message)) {
       on_restart(*restart);
     }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/config/run_config.h"
 #include "engine/export/export_target.h"
 #include "engine/plan/plan.h"
 #include "engine/session/recorded_run.h"

@@ -13,8 +13,8 @@
 #include "engine/base/plural.h"
 #include "engine/base/version.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
-#include "engine/compile/plan_hash.h"
+#include "engine/compile/document_of.h"
+#include "engine/compile/file_paths.h"
 #include "engine/config/write.h"
 #include "engine/data/token_files.h"
 #include "engine/export/headless_scripts.h"
@@ -116,15 +116,13 @@ Json read_plan_file(const std::string& path) {
 
 void write_headless(const ExportSource& source, Launch launch, ExportTarget& target) {
   const Plan& plan = *source.plan;
-  const RunConfig config = with_copied_data(plan.config, target);
-  const HeadlessFacts facts{plan.config.model.name,       plan.mesh.device_count(),
-                            plan.arena_bytes(),           plan.ranks_per_host,
-                            plan.threads_per_rank,        config.steps,
-                            plan.totals.seconds_per_step, plan.trains()};
+  const RunConfig config = with_copied_data(document_of(plan), target);
+  const HeadlessFacts facts{
+      plan.training.model,   plan.mesh.device_count(), plan.arena_bytes(),           plan.ranks_per_host,
+      plan.threads_per_rank, plan.training.steps,      plan.totals.seconds_per_step, plan.trains()};
   target.add_file("run.json", write_run_config(config));
   target.add_file("machine.json", machine_text(plan.machine));
-  const Json told = {
-      {"version", version}, {"plan_hash", hash_text(plan_hash(plan, config))}, {"ranks", plan.mesh.device_count()}};
+  const Json told = {{"version", version}, {"plan_hash", hash_text(plan.hash)}, {"ranks", plan.mesh.device_count()}};
   target.add_file("plan.json", told.dump() + '\n');
   target.add_file("hosts", hosts_file(facts));
   target.add_file("train.sh", train_script(facts), true);
@@ -143,9 +141,8 @@ std::string check_headless(const std::string& folder) {
               in_file(plan_file), "the same version on both sides"});
   }
   const Machine machine = load_machine(folder + "/machine.json");
-  const RunConfig config = load_run_file(run_file);
-  const Plan plan = compile({config, machine});
-  const std::string hash = hash_text(plan_hash(plan, with_relative_paths(config, folder)));
+  const Plan plan = compile({load_run_file(run_file), machine});
+  const std::string hash = hash_text(plan.hash);
   if (told["plan_hash"] != hash) {
     throw Failure(Error{"other_plan",
                         fmt::format("plan {} was exported, and here it is {}: run.json or machine.json was changed, or "

@@ -1,6 +1,5 @@
 #include "engine/export/jax_arrays.h"
 
-#include "engine/compile/data_request.h"
 #include "engine/compile/training_graph.h"
 #include "engine/machine/host_machine.h"
 
@@ -17,16 +16,16 @@ std::vector<const JaxArray*> JaxArrays::of(SpecKind kind) const {
 void JaxArrays::resolve(const RunConfig& config) {
   std::vector<SpecTarget> targets;
   for (const JaxArray& array : arrays) targets.push_back(array.target);
-  ResolvedSpecs resolved = resolve_run_specs(config, mesh, targets);
+  ResolvedSpecs resolved = resolve_run_specs(config.sharding, mesh, targets);
   if (!resolved.errors.empty()) throw Failure(std::move(resolved.errors));
   for (size_t i = 0; i < arrays.size(); ++i) arrays[i].resolved = std::move(resolved.specs[i]);
 }
 
 JaxArrays jax_arrays(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);
-  if (!forward.errors.empty()) throw Failure(std::move(forward.errors));
-  JaxArrays result{std::move(*forward.mesh), data_request(*forward.graph, config.schedule.microbatches), {}};
-  const TrainingGraph training = build_training(config, std::move(*forward.graph), reference_host());
+  if (!forward.run.errors.empty()) throw Failure(std::move(forward.run.errors));
+  JaxArrays result{*forward.run.mesh, forward.run.data, forward.run.model_options, {}};
+  const TrainingGraph training = build_training(forward.run, std::move(*forward.graph), reference_host());
   SpecTargets targets = spec_targets(training.graph);
   for (size_t i = 0; i < targets.targets.size(); ++i) {
     SpecTarget& target = targets.targets[i];

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "engine/config/run_config.h"
-#include "engine/data/data_source.h"
-#include "engine/mesh/mesh.h"
+#include "engine/data/training_data.h"
+#include "engine/plan/stages.h"
 #include "engine/shard/spec_rules.h"
 
 namespace shardscope {
@@ -22,8 +22,9 @@ struct JaxArray {
 };
 
 struct JaxArrays {
-  Mesh mesh;
-  DataRequest data;  // what the model asks of its data
+  StagedMesh mesh;
+  TrainingData data;
+  OptionList model_options;  // all that the model has
   std::vector<JaxArray> arrays;
 
   std::vector<const JaxArray*> of(SpecKind kind) const;

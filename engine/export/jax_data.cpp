@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include "engine/base/error.h"
-#include "engine/data/data_kind.h"
 #include "engine/data/token_files.h"
 #include "engine/export/jax_source.h"
 
@@ -103,20 +102,19 @@ std::string python_files(const std::string& path, int width) {
 
 }  // namespace
 
-JaxData jax_data(const NamedOptions& data, const DataRequest& request) {
-  std::vector<Error> errors;
-  const OptionList options = resolve_options(find_data_kind(data.name)->options, data.options, "data", errors);
+JaxData jax_data(const TrainingData& data) {
+  const auto& [kind, options, request, evaluation] = data;
   std::set<std::string_view> flags;
   if (request.find("labels")) flags.insert("labels");
-  if (data.name == "synthetic_lm") return {jax_lines(synthetic_lm, flags), {}};
-  if (data.name == "random_rolled") return {jax_lines(random_rolled, flags), {}};
-  if (data.name == "zeros") return {jax_lines(zeros, flags), {}};
-  if (data.name == "numpy_batches") return {jax_lines(numpy_batches, flags), {}};
-  if (data.name == "quadratic") return {jax_lines(quadratic, flags), {}};
-  if (data.name == "normal") return {jax_lines(normal, flags), {{"SHAPES", python_shapes(request)}}};
-  if (data.name == "ones") return {jax_lines(ones, flags), {{"SHAPES", python_shapes(request)}}};
-  if (data.name == "text" || data.name == "tokens") {
-    const bool bytes = data.name == "text", wide = !bytes && string_option(options, "dtype") == "uint32";
+  if (kind->name == "synthetic_lm") return {jax_lines(synthetic_lm, flags), {}};
+  if (kind->name == "random_rolled") return {jax_lines(random_rolled, flags), {}};
+  if (kind->name == "zeros") return {jax_lines(zeros, flags), {}};
+  if (kind->name == "numpy_batches") return {jax_lines(numpy_batches, flags), {}};
+  if (kind->name == "quadratic") return {jax_lines(quadratic, flags), {}};
+  if (kind->name == "normal") return {jax_lines(normal, flags), {{"SHAPES", python_shapes(request)}}};
+  if (kind->name == "ones") return {jax_lines(ones, flags), {{"SHAPES", python_shapes(request)}}};
+  if (kind->name == "text" || kind->name == "tokens") {
+    const bool bytes = kind->name == "text", wide = !bytes && string_option(options, "dtype") == "uint32";
     if (string_option(options, "validation_path").empty() && real_option(options, "validation") > 0)
       flags.insert("kept");
     return {jax_lines(token_files, flags),
@@ -127,7 +125,7 @@ JaxData jax_data(const NamedOptions& data, const DataRequest& request) {
                        : wide ? "\"<u4\""
                               : "\"<u2\""}}};
   }
-  throw Failure(Error{"not_exportable", "data of kind '" + data.name + "' are not known in JAX", "data.kind",
+  throw Failure(Error{"not_exportable", "data of kind '" + kind->name + "' are not known in JAX", "data.kind",
                       "export --to specs: where every array lies"});
 }
 

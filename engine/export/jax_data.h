@@ -3,9 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/options.h"
-#include "engine/config/run_config.h"
-#include "engine/data/data_source.h"
+#include "engine/data/training_data.h"
 
 namespace shardscope {
 
@@ -15,6 +13,6 @@ struct JaxData {
   std::string source;
   std::vector<std::pair<std::string, std::string>> constants;
 };
-JaxData jax_data(const NamedOptions& data, const DataRequest& request);
+JaxData jax_data(const TrainingData& data);
 
 }  // namespace shardscope

@@ -1,3 +1,4 @@
+#include "engine/compile/document_of.h"
 #include "engine/export/jax_program.h"
 #include "engine/export/kinds.h"
 
@@ -10,7 +11,7 @@ ExportKind jax_export() {
                   {"program", "specs"},
                   false,
                   [](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
-                    const RunConfig& config = source.plan ? source.plan->config : source.config.value();
+                    const RunConfig config = source.plan ? document_of(*source.plan) : source.config.value();
                     const auto tell = [&target](double share) { target.progress(share); };
                     target.write(choice.page == "specs" ? jax_specs(config, tell) : jax_program(config, tell));
                   }};

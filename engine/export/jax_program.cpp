@@ -8,14 +8,12 @@
 
 #include "engine/base/plural.h"
 #include "engine/compile/training_graph.h"
-#include "engine/data/data_kind.h"
 #include "engine/export/jax_arrays.h"
 #include "engine/export/jax_data.h"
 #include "engine/export/jax_model.h"
 #include "engine/export/jax_optimizer.h"
 #include "engine/export/jax_shardings.h"
 #include "engine/export/jax_source.h"
-#include "models/registry.h"
 
 namespace shardscope {
 
@@ -155,7 +153,7 @@ std::vector<Error> what_jax_lacks(const RunConfig& config, const JaxModel* model
     errors.push_back(not_exportable(fmt::format("the model's source in Flax has no {} {}", name, python_value(given)),
                                     fmt::format("model.{}", name), python_value(value)));
   }
-  if (!trains(config)) errors.push_back(not_exportable("the run has no optimizer: there is no training", "optimizer"));
+  if (!config.trains()) errors.push_back(not_exportable("the run has no optimizer: there is no training", "optimizer"));
   if (!config.pipeline.axis.empty()) {
     errors.push_back(
         not_exportable("a pipeline is nothing that shardings can say", "pipeline.axis", "an empty axis leaves it out"));
@@ -230,7 +228,7 @@ std::string mesh_text(const Mesh& mesh) {
   return fmt::format("{}", fmt::join(axes, ", "));
 }
 
-std::string heading(const RunConfig& config, const Mesh& mesh) {
+std::string heading(const RunConfig& config, const Mesh& mesh, bool evaluates) {
   std::string text = fmt::format(R"("""{} on a mesh of {}, written by `shardrun export`.
 
 Trains {} on {} and prints a JSON object a step; the losses are those of `shardrun train`.
@@ -238,7 +236,7 @@ On other devices leave out the two lines that set os.environ. Needs jax, flax an
 )",
                                  config.model.name, mesh_text(mesh), counted(config.steps, "step"),
                                  counted(mesh.device_count(), "virtual CPU device"));
-  if (evaluation(config.data).every > 0) text += "The run file's evaluation of held-out data is not part of it.\n";
+  if (evaluates) text += "The run file's evaluation of held-out data is not part of it.\n";
   text += fmt::format(R"("""
 
 import argparse
@@ -258,16 +256,14 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 std::string jax_program(const RunConfig& config, const std::function<void(double share)>& tell) {
   const JaxArrays arrays = jax_arrays(config);
   const JaxModel* model = find_jax_model(config.model.name);
-  std::vector<Error> errors;
-  const OptionList options =
-      resolve_options(find_model(config.model.name)->options, config.model.options, "model", errors);
-  errors = what_jax_lacks(config, model, options);
+  const OptionList& options = arrays.model_options;
+  std::vector<Error> errors = what_jax_lacks(config, model, options);
   if (!errors.empty()) throw Failure(std::move(errors));
 
   const bool linen = model->library == JaxModel::Library::linen;
   const JaxOptimizer optimizer = jax_optimizer(config.optimizer);
   const JaxShardings shardings = jax_shardings(arrays, optimizer.kept, linen);
-  const JaxData data = jax_data(config.data, arrays.data);
+  const JaxData data = jax_data(arrays.data);
 
   std::set<std::string_view> flags;
   if (drops(config, options)) flags.insert("dropout");
@@ -286,7 +282,7 @@ std::string jax_program(const RunConfig& config, const std::function<void(double
   replace(loop, "MEAN_GRADIENTS", std::string(mean_gradients));
   replace(loop, "LIBRARY", linen ? "jax" : "nnx");
   replace(loop, "WEIGHTS", linen ? "params" : "model");
-  replace(loop, "MODEL_INPUT", arrays.data.find("tokens") ? "\"tokens\"" : "\"inputs\"");
+  replace(loop, "MODEL_INPUT", arrays.data.request.find("tokens") ? "\"tokens\"" : "\"inputs\"");
   replace(loop, "OUTPUT_SPEC", shardings.output.value_or(""));
   replace(loop, "MODEL", instance);
 
@@ -302,24 +298,24 @@ std::string jax_program(const RunConfig& config, const std::function<void(double
   Constants constants;
   constants.add(options, "SEED");
   constants.add("SEED", fmt::format("{}", config.seed));
-  const DataKind* kind = find_data_kind(config.data.name);
-  constants.add(resolve_options(kind->options, config.data.options, "data", errors), "DATA_SEED");
+  constants.add(arrays.data.options, "DATA_SEED");
   for (const auto& [name, value] : data.constants) constants.add(name, value);
   constants.add("MICROBATCHES", fmt::format("{}", config.schedule.microbatches));
   if (const OptionValue* rate = config.optimizer.find("learning_rate")) constants.add({{"learning_rate", *rate}}, "");
   constants.add("STEPS", fmt::format("{}", config.steps));
-  return heading(config, arrays.mesh) + imports_of(body, linen) + "\n" + constants.mentioned_in(body) + "\n" + body;
+  return heading(config, arrays.mesh.whole, arrays.data.evaluation.every > 0) + imports_of(body, linen) + "\n" +
+         constants.mentioned_in(body) + "\n" + body;
 }
 
 std::string jax_specs(const RunConfig& config, const std::function<void(double share)>& tell) {
   const JaxArrays arrays = jax_arrays(config);
   tell(0.5);
   const std::vector<std::pair<std::string, std::string>> kept =
-      trains(config) ? jax_optimizer(config.optimizer).kept : std::vector<std::pair<std::string, std::string>>{};
+      config.trains() ? jax_optimizer(config.optimizer).kept : std::vector<std::pair<std::string, std::string>>{};
   const JaxModel* model = find_jax_model(config.model.name);
   const bool linen = !model || model->library == JaxModel::Library::linen;
   return fmt::format("# Where the arrays of {} lie on a mesh of {}, written by `shardrun export`.\n", config.model.name,
-                     mesh_text(arrays.mesh)) +
+                     mesh_text(arrays.mesh.whole)) +
          "import json\nimport re\n\nimport jax\nimport numpy\n"
          "from jax.sharding import Mesh, NamedSharding, PartitionSpec as P\n\n" +
          jax_shardings(arrays, kept, linen).source;

@@ -98,7 +98,7 @@ JaxShardings jax_shardings(const JaxArrays& arrays, const std::vector<std::pair<
   std::string text = jax_lines(functions, linen ? std::set<std::string_view>{"linen"} : std::set<std::string_view>{});
   replace(text, "ALTERNATIVES", fmt::format("{}", fmt::join(names, "|")));
   replace(text, "KEPT", kept.empty() ? "state" : kept.front().second);
-  result.source = mesh_lines(arrays.mesh) +
+  result.source = mesh_lines(arrays.mesh.whole) +
                   fmt::format(
                       "\n# Where every parameter lies. What the optimizer keeps of it lies there too, unless it "
                       "is named itself.\nSPECS = {{\n{}}}\nINPUTS = {{\n{}}}\n"

@@ -57,7 +57,7 @@ GivenSpecs read_specs(std::string_view text, const std::string& file_name, const
                   "another axis of the mesh");
       continue;
     }
-    for (Error& error : check(read.spec, arrays.mesh, array->second->target.type.shape, path)) {
+    for (Error& error : check(read.spec, arrays.mesh.whole, array->second->target.type.shape, path)) {
       faults.fail(line, error.place.path, error.code, error.message, error.hint);
     }
     given.emplace(array->second->name, std::move(read));
@@ -116,7 +116,7 @@ void put(RunConfig& config, const JaxArrays& arrays, const GivenSpecs& given, bo
   size_t rules = 0;
   for (const JaxArray& array : arrays.arrays) {
     const auto found = given.find(array.name);
-    if (found == given.end() || lies_so(array, found->second.spec, arrays.mesh)) continue;
+    if (found == given.end() || lies_so(array, found->second.spec, arrays.mesh.whole)) continue;
     const PartitionSpec& spec = found->second.spec;
     const SpecKind kind = array.target.kind;
     if (optimizer_state && kind == SpecKind::optimizer_state) put_rule(sharding, rules++, array, spec);
@@ -128,8 +128,8 @@ void put(RunConfig& config, const JaxArrays& arrays, const GivenSpecs& given, bo
     }
   }
   if (optimizer_state) return;
-  put_ends(sharding, &ShardingConfig::in, arrays.of(SpecKind::input), given, arrays.mesh);
-  put_ends(sharding, &ShardingConfig::out, arrays.of(SpecKind::output), given, arrays.mesh);
+  put_ends(sharding, &ShardingConfig::in, arrays.of(SpecKind::input), given, arrays.mesh.whole);
+  put_ends(sharding, &ShardingConfig::out, arrays.of(SpecKind::output), given, arrays.mesh.whole);
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ RunConfig with_specs(const RunConfig& config, std::string_view text, const std::
   FaultList faults(file_name, errors);
   for (const JaxArray& array : arrays.arrays) {
     const auto found = given.find(array.name);
-    if (found == given.end() || lies_so(array, found->second.spec, arrays.mesh)) continue;
+    if (found == given.end() || lies_so(array, found->second.spec, arrays.mesh.whole)) continue;
     faults.fail(found->second.line, found->second.path, "overruled",
                 "'" + array.name + "' lies as " + to_string(array.resolved.spec) + " all the same",
                 "by " + (array.resolved.origin.empty() ? std::string("sharding.zero") : array.resolved.origin));

@@ -10,7 +10,6 @@
 #include <filesystem>
 
 #include "engine/base/error.h"
-#include "engine/config/write.h"
 #include "engine/export/kinds.h"
 #include "engine/machine/machine_file.h"
 #include "engine/session/child_process.h"
@@ -94,8 +93,7 @@ void draw(const ExportSource& source, const ExportChoice& choice, ExportTarget& 
     fail(fmt::format("pictures are drawn by '{}', which is not there", program.string()), "build it: ./run build");
   }
   if (choice.page == "run") run_of(source, "a picture of its curves");
-  const MemoryFile run_file(write_run_config(source.plan->config)), machine(machine_text(source.plan->machine)),
-      picture;
+  const MemoryFile run_file(source.plan->run_file), machine(machine_text(source.plan->machine)), picture;
   std::vector<std::string> words = {program.string(), "--export",     form,        "--page",      choice.page,
                                     "--out",          picture.path(), "--machine", machine.path()};
   if (!source.record.empty()) words.insert(words.end(), {"--record", source.record});

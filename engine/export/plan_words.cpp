@@ -5,7 +5,7 @@
 namespace shardscope {
 
 std::string axes_text(const Plan& plan, const Instruction& instruction) {
-  if (is_transfer(instruction.kind())) return plan.config.pipeline.axis;
+  if (is_transfer(instruction.kind())) return plan.pipeline_axis();
   std::string text;
   for (AxisIndex axis : instruction.axes()) text += (text.empty() ? "" : ",") + plan.mesh.axes()[axis].name;
   return text;

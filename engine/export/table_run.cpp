@@ -37,7 +37,7 @@ void write_run_table(const ExportSource& source, const ExportChoice&, TableWrite
       steps.push_back({step->step, step->metrics, step->step_ms, {}});
       traffic.resize(steps.size());
       traffic.back() = traffic_of(*step);
-      table.progress(static_cast<double>(step->step) / 2, static_cast<double>(source.plan->config.steps));
+      table.progress(static_cast<double>(step->step) / 2, static_cast<double>(source.plan->training.steps));
     }
   });
   const size_t metrics_end = headings.size();

@@ -26,6 +26,13 @@ Machine read_machine(const JsonNode& node) {
   return std::move(*machine);
 }
 
+// The text of a value that names a machine, this host too; null where it names none.
+JsonNode* find_name(JsonNode& value) {
+  if (value.is(JsonNode::Kind::string)) return &value;
+  JsonNode* name = is_whole(value) ? nullptr : value.find("name");
+  return name && name->is(JsonNode::Kind::string) ? name : nullptr;
+}
+
 // Members of `changes` take the place of those of `target`; in lists of named objects, by their names.
 void change(JsonNode& target, const JsonNode& changes, const std::string& place) {
   if (!changes.is(JsonNode::Kind::object)) {
@@ -79,15 +86,6 @@ std::optional<double> number_at(const JsonNode& node, const char* key) {
   return member->is(JsonNode::Kind::integer) ? static_cast<double>(member->integer) : member->number;
 }
 
-void remove(JsonNode& object, const char* key) {
-  for (size_t i = 0; i < object.keys.size(); ++i) {
-    if (object.keys[i] != key) continue;
-    object.keys.erase(object.keys.begin() + static_cast<std::ptrdiff_t>(i));
-    object.items.erase(object.items.begin() + static_cast<std::ptrdiff_t>(i));
-    return;
-  }
-}
-
 }  // namespace
 
 Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_per_host) {
@@ -95,8 +93,8 @@ Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_pe
   JsonNode value = read_json(json, root);
   if (value.is(JsonNode::Kind::string)) return with_hosts(find_machine(value.text), ranks_per_host);
   if (is_whole(value)) return with_hosts(read_machine(value), ranks_per_host);
-  std::string name(host_name);
-  if (const JsonNode* named = value.find("name"); named && named->is(JsonNode::Kind::string)) name = named->text;
+  const JsonNode* named = find_name(value);
+  const std::string name(named ? named->text : host_name);
   JsonNode whole = machine_type().write(with_hosts(find_machine(name), ranks_per_host));
   const JsonNode own_name = *whole.find("name");
   change(whole, value, root);
@@ -113,6 +111,18 @@ std::string machine_choice(Machine machine) {
     if (level.kind == LevelKind::shared_memory && level.count.size() > 1) level.count = {std::ranges::max(level.count)};
   }
   return print_json_line(machine_type().write(machine));
+}
+
+std::string machine_file(const std::string& json) {
+  JsonNode value = json.empty() ? JsonNode() : read_json(json, root);
+  const JsonNode* name = find_name(value);
+  return name && name->text != host_name ? name->text : std::string();
+}
+
+std::string with_machine_file(const std::string& json, const std::string& path) {
+  JsonNode value = read_json(json, root);
+  *find_name(value) = JsonNode::of(path);
+  return print_json_line(value);
 }
 
 NetworkChoice network_choice(const std::string& json) {
@@ -138,12 +148,12 @@ std::string with_network(const std::string& json, const NetworkChoice& network) 
   }
   for (const auto& [key, number] : {std::pair(rate_key, network.bytes_per_second), {latency_key, network.latency}}) {
     if (!number && is_whole(value)) continue;
-    remove(*level, key);
+    level->remove(key);
     if (number) level->add(key, JsonNode::of(*number));
   }
   if (level->keys.empty()) {
-    remove(*value.find("levels"), network_name);
-    if (value.find("levels")->keys.empty()) remove(value, "levels");
+    value.find("levels")->remove(network_name);
+    if (value.find("levels")->keys.empty()) value.remove("levels");
     if (value.keys.size() == 1) value = JsonNode(*value.find("name"));
     if (value.is(JsonNode::Kind::string) && value.text == host_name) return {};
   }

@@ -26,6 +26,11 @@ Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_pe
 std::string machine_choice(const std::string& name);
 std::string machine_choice(Machine machine);
 
+// The file that such a value names; empty: this host, or a machine of its own. And the value with another file in its
+// place.
+std::string machine_file(const std::string& json);
+std::string with_machine_file(const std::string& json, const std::string& path);
+
 // What such a value says of the network that joins hosts; nothing: as the machine has it.
 struct NetworkChoice {
   std::optional<double> bytes_per_second, latency;

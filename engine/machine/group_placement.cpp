@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/machine/links.h"
-
 namespace shardscope {
 
 namespace {
@@ -40,16 +38,13 @@ Reach reach_of(const Level& level, const std::vector<int>& positions, int level_
 // What the groups ask of one level.
 class LevelLoad {
  public:
-  LevelLoad(const Level& level, int number, const Topology& topology)
+  LevelLoad(const Level& level, int number, const Topology& topology, const LevelLinks& links)
       : level_(level),
         number_(number),
         topology_(topology),
-        links_(link_numbers(level, number, topology)),
-        ring_(links_.empty() ? 0 : static_cast<size_t>(links_.back()) + 1),
-        each_(ring_.size()) {
-    const std::vector<int> below = topology.unit_sizes(number - 1), here = topology.unit_sizes(number);
-    level_units_ = static_cast<int>((below.size() + here.size() - 1) / std::max<size_t>(1, here.size()));
-  }
+        links_(links),
+        ring_(links.of_device.empty() ? 0 : static_cast<size_t>(links.of_device.back()) + 1),
+        each_(ring_.size()) {}
 
   // `members` ascending.
   void add(const std::vector<int>& members) {
@@ -64,7 +59,8 @@ class LevelLoad {
 
   bool is_used() const { return traffic_.units > 1; }
 
-  LevelTraffic traffic(double rate) const {
+  LevelTraffic traffic() const {
+    const double rate = links_.bytes_per_second;
     LevelTraffic traffic = traffic_;
     const double most = *std::ranges::max_element(each_);
     traffic.level = number_;
@@ -94,14 +90,16 @@ class LevelLoad {
       first = end;
     }
     traffic_.units = std::max(traffic_.units, static_cast<int64_t>(positions.size()));
-    const Reach reach = reach_of(level_, positions, level_units_);
+    const Reach reach = reach_of(level_, positions, links_.units);
     least_ring_ = is_reached_ ? std::min(least_ring_, reach.ring) : reach.ring;
     most_all_to_all_ = is_reached_ ? std::max(most_all_to_all_, reach.all_to_all) : reach.all_to_all;
     is_reached_ = true;
   }
 
   void add_unit_below(Member first, Member end) {
-    const auto link_of = [&](Member member) { return static_cast<size_t>(links_[static_cast<size_t>(*member)]); };
+    const auto link_of = [&](Member member) {
+      return static_cast<size_t>(links_.of_device[static_cast<size_t>(*member)]);
+    };
     double used = 0;
     for (auto member = first; member != end; ++member) {
       ++each_[link_of(member)];
@@ -115,10 +113,9 @@ class LevelLoad {
   const Level& level_;
   int number_;
   const Topology& topology_;
-  std::vector<int> links_;
+  const LevelLinks& links_;
   std::vector<int> positions_;       // of the group's part at hand
   std::vector<double> ring_, each_;  // by link: rings over it; members that send over it
-  int level_units_ = 1;
   LevelTraffic traffic_ = {.inside = 0};
   double group_size_ = 1;
   double least_ring_ = 1, most_all_to_all_ = 1;
@@ -128,16 +125,16 @@ class LevelLoad {
 }  // namespace
 
 GroupPlacement place_groups(const std::vector<Level>& levels, const Topology& topology,
-                            std::span<const double> link_rates, std::vector<std::vector<int>> groups) {
+                            std::span<const LevelLinks> links, std::vector<std::vector<int>> groups) {
   GroupPlacement placement;
   for (std::vector<int>& group : groups) {
     if (!std::ranges::is_sorted(group)) std::ranges::sort(group);
     placement.size = std::max(placement.size, static_cast<int64_t>(group.size()));
   }
   for (int number = 0; number < topology.level_count(); ++number) {
-    LevelLoad load(levels[static_cast<size_t>(number)], number, topology);
+    LevelLoad load(levels[static_cast<size_t>(number)], number, topology, links[static_cast<size_t>(number)]);
     for (const std::vector<int>& group : groups) load.add(group);
-    if (load.is_used()) placement.levels.push_back(load.traffic(link_rates[static_cast<size_t>(number)]));
+    if (load.is_used()) placement.levels.push_back(load.traffic());
   }
   return placement;
 }

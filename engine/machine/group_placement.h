@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/machine/links.h"
 #include "engine/machine/topology.h"
 #include "engine/mesh/mesh.h"
 
@@ -41,7 +42,7 @@ struct GroupPlacement {
 // (1 / s). Dimensions add up. An all-to-all of n bytes of each device is limited by the cut through the middle:
 // D / 8 n bytes over each link where it wraps, D / 4 n where not (D: m s). Other levels: each device has its link.
 GroupPlacement place_groups(const std::vector<Level>& levels, const Topology& topology,
-                            std::span<const double> link_rates, std::vector<std::vector<int>> groups);
+                            std::span<const LevelLinks> links, std::vector<std::vector<int>> groups);
 
 // The groups of a mesh over these axes.
 std::vector<std::vector<int>> groups_over(const Mesh& mesh, const std::vector<AxisIndex>& axes);

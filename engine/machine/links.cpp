@@ -5,15 +5,6 @@
 
 namespace shardscope {
 
-std::vector<double> link_rates(const Machine& machine, const Topology& topology) {
-  std::vector<double> rates;
-  for (const Level& level : machine.levels) {
-    const double cores = static_cast<double>(machine.device.cores) / ranks_on_host(machine, topology);
-    rates.push_back(level.bytes_per_second * (level.shared_by == Level::host_cores ? cores : 1));
-  }
-  return rates;
-}
-
 std::vector<int> link_numbers(const Level& level, int number, const Topology& topology) {
   const int owner = std::max(number - 1, 0);
   const int shared_by = level.shared_by == Level::host_cores ? 1 : level.shared_by;
@@ -29,34 +20,44 @@ std::vector<int> link_numbers(const Level& level, int number, const Topology& to
   return links;
 }
 
+std::vector<LevelLinks> links_of(const Machine& machine, const Topology& topology) {
+  std::vector<LevelLinks> all;
+  for (int number = 0; number < topology.level_count(); ++number) {
+    const Level& level = machine.levels[static_cast<size_t>(number)];
+    const double cores = static_cast<double>(machine.device.cores) / ranks_on_host(machine, topology);
+    const double rate = level.bytes_per_second * (level.shared_by == Level::host_cores ? cores : 1);
+    const size_t below = topology.unit_sizes(number - 1).size(), here = topology.unit_sizes(number).size();
+    const size_t units = (below + here - 1) / std::max<size_t>(1, here);
+    all.push_back({rate, link_numbers(level, number, topology), static_cast<int>(units)});
+  }
+  return all;
+}
+
 TransferRate transfer_rate(const std::vector<Level>& levels, const Topology& topology,
-                           std::span<const double> link_rates, std::span<const std::pair<int, int>> transfers) {
+                           std::span<const LevelLinks> links, std::span<const std::pair<int, int>> transfers) {
   struct Load {
-    int level;
+    size_t level;
     int out, in;  // links
   };
   std::vector<Load> loads;
-  std::vector<std::vector<int>> links(levels.size()), out(levels.size()), in(levels.size());
+  std::vector<std::vector<int>> out(levels.size()), in(levels.size());
   for (const auto& [from, to] : transfers) {
     const int level = topology.level_of(std::array{from, to});
     if (level < 0) continue;
     const auto l = static_cast<size_t>(level);
-    if (links[l].empty()) {
-      links[l] = link_numbers(levels[l], level, topology);
-      out[l].resize(links[l].size());
-      in[l].resize(links[l].size());
-    }
-    const Load& load =
-        loads.emplace_back(Load{level, links[l][static_cast<size_t>(from)], links[l][static_cast<size_t>(to)]});
+    const std::vector<int>& link = links[l].of_device;
+    out[l].resize(link.size());
+    in[l].resize(link.size());
+    const Load& load = loads.emplace_back(Load{l, link[static_cast<size_t>(from)], link[static_cast<size_t>(to)]});
     ++out[l][static_cast<size_t>(load.out)];
     ++in[l][static_cast<size_t>(load.in)];
   }
   TransferRate slowest;
   for (const Load& load : loads) {
-    const auto l = static_cast<size_t>(load.level);
-    const int sharing = std::max(out[l][static_cast<size_t>(load.out)], in[l][static_cast<size_t>(load.in)]);
-    slowest.latency = std::max(slowest.latency, levels[l].latency);
-    slowest.seconds_per_byte = std::max(slowest.seconds_per_byte, sharing / link_rates[l]);
+    const int sharing =
+        std::max(out[load.level][static_cast<size_t>(load.out)], in[load.level][static_cast<size_t>(load.in)]);
+    slowest.latency = std::max(slowest.latency, levels[load.level].latency);
+    slowest.seconds_per_byte = std::max(slowest.seconds_per_byte, sharing / links[load.level].bytes_per_second);
   }
   return slowest;
 }

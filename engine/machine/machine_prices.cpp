@@ -9,7 +9,7 @@
 namespace shardscope {
 
 MachinePrices::MachinePrices(Machine machine, int ranks)
-    : machine_(std::move(machine)), topology_(machine_.levels, ranks), link_rates_(link_rates(machine_, topology_)) {
+    : machine_(std::move(machine)), topology_(machine_.levels, ranks), links_(links_of(machine_, topology_)) {
   static_assert(std::tuple_size_v<decltype(products_of_)> == enum_count<Precision>);
   const Device& device = machine_.device;
   if (device.kind == DeviceKind::host_cores) {
@@ -75,7 +75,7 @@ double MachinePrices::local_seconds(std::string_view family, double bytes, doubl
 }
 
 GroupPlacement MachinePrices::place(std::vector<std::vector<int>> groups) const {
-  return place_groups(machine_.levels, topology_, link_rates_, std::move(groups));
+  return place_groups(machine_.levels, topology_, links_, std::move(groups));
 }
 
 GroupPlacement MachinePrices::place(const Mesh& mesh, const std::vector<AxisIndex>& axes) const {
@@ -88,7 +88,7 @@ double MachinePrices::collective_seconds(InstructionKind collective, double payl
 }
 
 TransferRate MachinePrices::transfer_rate(std::span<const std::pair<int, int>> transfers) const {
-  return shardscope::transfer_rate(machine_.levels, topology_, link_rates_, transfers);
+  return shardscope::transfer_rate(machine_.levels, topology_, links_, transfers);
 }
 
 double MachinePrices::transfer_seconds(int from, int to, double bytes) const {

@@ -65,7 +65,7 @@ class MachinePrices {
 
   Machine machine_;
   Topology topology_;
-  std::vector<double> link_rates_;  // by level
+  std::vector<LevelLinks> links_;  // by level
   double ranks_on_host_ = 1;
   double share_ = 1;  // of a core or device
   double latency_ = 0;

@@ -54,8 +54,8 @@ std::optional<Error> too_much_communication(const Plan& plan) {
   }
   const std::string over = fmt::format("{}", fmt::join(names, " and "));
   std::string hint = fmt::format("fewer devices along {}, or a larger batch", over);
-  if (plan.config.schedule.microbatches > 1) hint += ", or fewer and larger microbatches";
-  if (plan.config.sharding.mode == LayoutMode::as_written) hint += ", or sharding.mode \"fastest\"";
+  if (plan.pipeline.shape.microbatches > 1) hint += ", or fewer and larger microbatches";
+  if (plan.as_written) hint += ", or sharding.mode \"fastest\"";
   return Error{
       "communication",
       fmt::format("communication takes {:.0f} % of a predicted step{}, {:.3g} of {:.3g} ms, most of it over {} "

@@ -35,6 +35,8 @@ std::string Plan::buffer_name(const Buffer& buffer, int stage) const {
   return ProgramText{program, *graph, mesh}.buffer(buffer, stage);
 }
 
+std::string Plan::pipeline_axis() const { return pipeline.axis ? mesh.axes()[*pipeline.axis].name : std::string(); }
+
 std::vector<int> Plan::devices_of_stage(int stage) const {
   std::vector<int> devices;
   for (int device = 0; device < mesh.device_count(); ++device) {

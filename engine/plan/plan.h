@@ -9,16 +9,17 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/config/run_config.h"
 #include "engine/graph/graph.h"
 #include "engine/machine/machine.h"
 #include "engine/mesh/mesh.h"
+#include "engine/mesh/partition_spec.h"
 #include "engine/mesh/sharding.h"
 #include "engine/plan/metrics.h"
+#include "engine/plan/training_facts.h"
 #include "engine/program/arena_layout.h"
 #include "engine/program/pipeline_order.h"
 #include "engine/program/program.h"
-#include "engine/shard/spec_rules.h"
+#include "engine/shard/spec_line_use.h"
 #include "engine/simulate/simulation.h"
 
 namespace shardscope {
@@ -75,6 +76,7 @@ struct PlanTotals {
 // How the network is cut into stages, and when each does what; without a pipeline one stage and nothing else.
 struct PipelinePlan {
   std::optional<AxisIndex> axis;  // of the mesh; a device's coordinate along it is its stage
+  std::string schedule;           // its name: "1f1b"
   PipelineShape shape;
   std::vector<int> layers;         // of each stretch
   PipelineOrder order;             // what the stages do
@@ -87,7 +89,9 @@ struct PipelinePlan {
 
 // What compile() gives: everything that is shown and everything that is executed.
 struct Plan {
-  RunConfig config;
+  std::string
+      run_file;  // its text, to be kept beside what the plan makes; those who run or show the plan do not read it
+  TrainingFacts training;
   Machine machine;
   std::vector<int> ranks_per_host = {1};  // of the machine, in order
   int threads_per_rank = 1;
@@ -95,6 +99,7 @@ struct Plan {
   std::shared_ptr<const Graph> graph;
   Program program;
   PipelinePlan pipeline;
+  bool as_written = false;  // the layouts are those of the specs and of propagation alone
   std::vector<ArenaLayout> arenas = std::vector<ArenaLayout>(1);  // per stage
   InstructionTable<double> instruction_seconds;                   // predicted, each alone
   Simulation simulation;                                          // predicted, of the main sequence
@@ -126,6 +131,7 @@ struct Plan {
   int stage_of(int device) const {
     return pipeline.axis ? static_cast<int>(mesh.coordinate(device, *pipeline.axis)) : 0;
   }
+  std::string pipeline_axis() const;                                      // its name; empty: there is none
   std::vector<int> devices_of_stage(int stage) const;                     // ascending
   int host_of(int device) const;                                          // its number
   int ranks_on_host() const { return std::ranges::max(ranks_per_host); }  // the most

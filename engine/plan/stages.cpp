@@ -118,29 +118,29 @@ std::vector<std::string> places_of_axis(const ShardingConfig& sharding, const st
 
 }  // namespace
 
-std::optional<AxisIndex> pipeline_axis(const PipelineConfig& pipeline, const Mesh& mesh) {
-  return pipeline.axis.empty() ? std::nullopt : mesh.find_axis(pipeline.axis);
+StagedMesh staged_mesh(const PipelineConfig& pipeline, Mesh whole) {
+  const std::optional<AxisIndex> axis = pipeline.axis.empty() ? std::nullopt : whole.find_axis(pipeline.axis);
+  Mesh of_a_stage = mesh_of_a_stage(whole, axis);
+  return {std::move(whole), axis, std::move(of_a_stage)};
 }
 
-Mesh mesh_of_a_stage(const PipelineConfig& pipeline, const Mesh& mesh) {
-  const std::optional<AxisIndex> axis = pipeline_axis(pipeline, mesh);
-  if (!axis) return mesh;
-  std::vector<MeshAxis> axes = mesh.axes();
+Mesh mesh_of_a_stage(const Mesh& whole, std::optional<AxisIndex> axis) {
+  if (!axis) return whole;
+  std::vector<MeshAxis> axes = whole.axes();
   axes[*axis].size = 1;
   return Mesh(std::move(axes));
 }
 
-PipelineShape pipeline_shape(const RunConfig& config, const Mesh& mesh) {
+PipelineShape pipeline_shape(const RunConfig& config, const StagedMesh& mesh) {
   PipelineShape shape;
   shape.microbatches = static_cast<int>(config.schedule.microbatches);
-  const std::optional<AxisIndex> axis = pipeline_axis(config.pipeline, mesh);
-  if (!axis || mesh.axis_size(*axis) == 1) return shape;
-  shape.stages = static_cast<int>(mesh.axis_size(*axis));
+  if (!mesh.axis || mesh.whole.axis_size(*mesh.axis) == 1) return shape;
+  shape.stages = static_cast<int>(mesh.whole.axis_size(*mesh.axis));
   shape.chunks = static_cast<int>(config.pipeline.chunks);
   return shape;
 }
 
-std::vector<Error> check_pipeline(const RunConfig& config, const Mesh& mesh, const Graph& forward) {
+std::vector<Error> check_pipeline(const RunConfig& config, const StagedMesh& mesh, const Graph& forward) {
   const PipelineConfig& pipeline = config.pipeline;
   if (pipeline.axis.empty()) return {};
   std::vector<Error> errors;
@@ -154,9 +154,9 @@ std::vector<Error> check_pipeline(const RunConfig& config, const Mesh& mesh, con
     fail(fmt::format("unknown schedule '{}'", pipeline.schedule), "pipeline.schedule",
          name_hint(pipeline.schedule, names));
   }
-  if (!pipeline_axis(pipeline, mesh)) {
+  if (!mesh.axis) {
     std::vector<std::string> names;
-    for (const MeshAxis& axis : mesh.axes()) names.push_back(axis.name);
+    for (const MeshAxis& axis : mesh.whole.axes()) names.push_back(axis.name);
     fail(fmt::format("the mesh has no axis '{}'", pipeline.axis), "pipeline.axis", name_hint(pipeline.axis, names));
     return errors;
   }
@@ -175,8 +175,7 @@ std::vector<Error> check_pipeline(const RunConfig& config, const Mesh& mesh, con
     fail(shape.chunks == 1 ? fmt::format("{} stages of a network of {}", shape.stages, counted(layers, "layer"))
                            : fmt::format("{} of {} chunks, of a network of {}", counted(shape.stages, "stage"),
                                          shape.chunks, counted(layers, "layer")),
-         shape.chunks == 1 || shape.stages > layers ? fmt::format("mesh.axes[{}].size", *pipeline_axis(pipeline, mesh))
-                                                    : "pipeline.chunks",
+         shape.chunks == 1 || shape.stages > layers ? fmt::format("mesh.axes[{}].size", *mesh.axis) : "pipeline.chunks",
          "at most as many as there are layers");
   } else if (!pipeline.layers.empty()) {
     const int64_t sum = std::accumulate(pipeline.layers.begin(), pipeline.layers.end(), int64_t{0});
@@ -193,12 +192,11 @@ std::vector<Error> check_pipeline(const RunConfig& config, const Mesh& mesh, con
   return errors;
 }
 
-std::vector<int> layers_of_stretches(const RunConfig& config, const Mesh& mesh, const Graph& forward,
+std::vector<int> layers_of_stretches(const PipelineConfig& pipeline, const PipelineShape& shape, const Graph& forward,
                                      const Machine& machine) {
-  const PipelineShape shape = pipeline_shape(config, mesh);
   const int layers = layer_count(forward);
   if (shape.stages == 1) return {layers};
-  if (!config.pipeline.layers.empty()) return {config.pipeline.layers.begin(), config.pipeline.layers.end()};
+  if (!pipeline.layers.empty()) return {pipeline.layers.begin(), pipeline.layers.end()};
   return balanced_parts(layer_seconds(forward, layers, machine), shape.stages * shape.chunks);
 }
 

@@ -11,22 +11,26 @@
 
 namespace shardscope {
 
-// The axis that the config's pipeline runs over; nothing where it has none, or the mesh does not know it.
-std::optional<AxisIndex> pipeline_axis(const PipelineConfig& pipeline, const Mesh& mesh);
-// What arrays may be split over: the mesh with one device along the pipeline's axis.
-Mesh mesh_of_a_stage(const PipelineConfig& pipeline, const Mesh& mesh);
-PipelineShape pipeline_shape(const RunConfig& config, const Mesh& mesh);
+// A mesh as a pipeline cuts it.
+struct StagedMesh {
+  Mesh whole;
+  std::optional<AxisIndex> axis;  // along which its devices are stages; nothing: the run has none, or the mesh not it
+  Mesh of_a_stage;                // what arrays may be split over: the mesh with one device along that axis
+};
+StagedMesh staged_mesh(const PipelineConfig& pipeline, Mesh whole);
+Mesh mesh_of_a_stage(const Mesh& whole, std::optional<AxisIndex> axis);
+PipelineShape pipeline_shape(const RunConfig& config, const StagedMesh& mesh);
 
 // Faults of a pipeline, each with what would be legal: an unknown axis or schedule, an axis that splits arrays too,
 // more stretches than layers, layers that do not add up, and what the schedule cannot do.
-std::vector<Error> check_pipeline(const RunConfig& config, const Mesh& mesh, const Graph& forward);
+std::vector<Error> check_pipeline(const RunConfig& config, const StagedMesh& mesh, const Graph& forward);
 
 // Layers of each stretch, as the config says, or such that the slowest stretch is as fast as can be; of equals the
 // first stretches have the most. What is before the first layer belongs to it, what is behind the last to that. Ops are
 // priced whole, on one device of the machine.
 //
 // Example: 4 equal layers and a head that costs as much as 2 of them, on 2 stages: 3 and 1.
-std::vector<int> layers_of_stretches(const RunConfig& config, const Mesh& mesh, const Graph& forward,
+std::vector<int> layers_of_stretches(const PipelineConfig& pipeline, const PipelineShape& shape, const Graph& forward,
                                      const Machine& machine);
 
 // Per op its stretch. A backward op is where its forward op is; an update where its parameter is, which is where

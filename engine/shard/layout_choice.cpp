@@ -312,7 +312,8 @@ class LayoutSearch {
     for (int op = 0; op < static_cast<int>(ops_.size()); ++op) {
       OpNode& node = ops_[op];
       OpChoice one{table(node).placement(node.chosen), {}, 0};
-      if (!node.fixed) {
+      const bool is_shown = node.part == TaskPart::forward || node.part == TaskPart::begin;
+      if (!node.fixed && is_shown) {
         for (int placement : table(node).neighbours(node.chosen)) {
           if (placement == node.chosen) continue;
           const double margin = one.runner_up ? one.margin_seconds * node.count : infinite_cost;

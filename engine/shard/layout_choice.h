@@ -35,7 +35,7 @@ struct LayoutProblem {
   int64_t memory_limit_bytes = std::numeric_limits<int64_t>::max();
 };
 
-// What was chosen for an op, and how much slower the next best choice would be, all else equal.
+// What was chosen for an op, and, of an op of forward, how much slower the next best choice would be, all else equal.
 struct OpChoice {
   Placement placement;
   std::optional<Placement> runner_up;

@@ -8,6 +8,7 @@
 #include "engine/base/shape.h"
 #include "engine/config/run_config.h"
 #include "engine/mesh/mesh.h"
+#include "engine/shard/spec_line_use.h"
 
 namespace shardscope {
 
@@ -28,14 +29,6 @@ struct ResolvedSpec {
   int rule = -1;       // index in sharding.rules of what decided (first); -1: another section of the file, or nothing
   std::string place;   // in the run file, of the same: "sharding.rules[1].axes.mlp"; empty where nothing decided
   std::string origin;  // for people: "sharding.rules[1]: mlp -> model"
-};
-
-// What a line of the table did.
-struct SpecLineUse {
-  std::string place;   // in the run file: "sharding.rules[1]"
-  int matched = 0;     // arrays that it speaks of, by name, kind and, in rules by them, logical names
-  int decided = 0;     // of these, arrays of which it decided the whole or a dimension
-  std::string sample;  // the first few that it matched, a line each
 };
 
 // The place of `zero`, with which the origin of what it has split begins.

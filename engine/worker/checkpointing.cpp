@@ -12,7 +12,6 @@
 #include "engine/base/hash.h"
 #include "engine/base/plural.h"
 #include "engine/checkpoint/checkpoint_reader.h"
-#include "engine/config/write.h"
 #include "engine/worker/data_check.h"
 #include "engine/worker/stored_states.h"
 
@@ -69,7 +68,7 @@ void require_training(const Plan& plan) {
 
 void require_same_model(const Plan& plan, const std::vector<StoredState>& states, const CheckpointReader& reader) {
   const std::vector<Error> errors =
-      differences(reader.index(), reader.path(), plan.config.model.name, states, plan.trains());
+      differences(reader.index(), reader.path(), plan.training.model, states, plan.trains());
   if (!errors.empty()) throw Failure(errors);
 }
 
@@ -107,9 +106,9 @@ std::optional<std::string> check_checkpoints(const Plan& plan, const CheckpointO
         require_same_model(plan, stored_states(plan), reader);
         if (asks_for_same_data(plan, options)) require_same_data(reader.index(), reader.path(), data);
         const int64_t step = reader.index().step;
-        if (is_done(plan, step, plan.config.steps)) {
+        if (is_done(plan, step, plan.training.steps)) {
           reader.verify();
-          nothing_to_do = nothing_to_do_text(reader.path(), step, plan.config.steps);
+          nothing_to_do = nothing_to_do_text(reader.path(), step, plan.training.steps);
         }
         if (same_folder(folder_of(reader.path()), options.folder)) resumed = step;
         break;
@@ -206,7 +205,7 @@ void Checkpointing::say_resumed(const std::string& path, const CheckpointIndex& 
   if (is_done(plan_, index.step, steps)) return options_.note(nothing_to_do_text(path, index.step, steps));
   options_.note(fmt::format("going on from {}", path));
   if (!plan_.trains()) return;
-  for (const std::string& line : changes_since(index, plan_.config, data_)) options_.say(line);
+  for (const std::string& line : changes_since(index, plan_, data_)) options_.say(line);
 }
 
 void Checkpointing::begin(int64_t done) {
@@ -225,9 +224,9 @@ void Checkpointing::begin(int64_t done) {
   exchange_.throw_together(error);
   kept_ = done;
   index_ = lay_out_checkpoint(states_, plan_.mesh);
-  index_.model = plan_.config.model.name;
+  index_.model = plan_.training.model;
   index_.mesh = mesh_text(plan_.mesh);
-  index_.run_file = write_run_config(plan_.config);
+  index_.run_file = plan_.run_file;
   index_.data = data_;
   const auto own = std::ranges::find(index_.files, world_.rank(), &CheckpointFile::rank);
   if (own != index_.files.end()) own_file_ = &*own;

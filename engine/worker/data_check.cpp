@@ -8,8 +8,6 @@
 #include "engine/base/printable.h"
 #include "engine/checkpoint/stored_identity.h"
 #include "engine/compile/changed_settings.h"
-#include "engine/config/parse.h"
-#include "engine/data/data_kind.h"
 #include "engine/worker/rank_exchange.h"
 #include "engine/worker/shared_text.h"
 
@@ -31,9 +29,9 @@ DataIdentity common_identity(const DataIdentity& own, RankExchange& exchange, Co
   return alike ? own : parse_data_identity(text_of_rank_0(text, world), "rank 0");
 }
 
-std::vector<std::string> setting_lines(const CheckpointIndex& index, const RunConfig& config, bool with_data_paths) {
+std::vector<std::string> setting_lines(const CheckpointIndex& index, const Plan& plan, bool with_data_paths) {
   try {
-    return changed_settings(parse_run_config(index.run_file, ""), config, with_data_paths);
+    return changed_settings(index.run_file, plan.run_file, with_data_paths);
   } catch (const Failure& failure) {
     return {fmt::format("warning: its run file cannot be compared with this one: {}", failure.what())};
   }
@@ -46,7 +44,7 @@ DataIdentity check_run_data(const Plan& plan, Communicator& world, const std::op
   DataIdentity own;
   std::optional<Failure> error;
   try {
-    own = identify_data(plan.config.data);
+    own = identify_data(plan.training.data);
   } catch (const Failure& failure) {
     error = failure;
   }
@@ -76,8 +74,7 @@ void require_same_data(const CheckpointIndex& index, const std::string& path, co
   throw changed_data("the data changed since it was written: " + summary(changes), in_file(path));
 }
 
-std::vector<std::string> changes_since(const CheckpointIndex& index, const RunConfig& config,
-                                       const DataIdentity& data) {
+std::vector<std::string> changes_since(const CheckpointIndex& index, const Plan& plan, const DataIdentity& data) {
   if (index.step == 0) return {};  // parameters that were imported: nothing was trained yet
   std::vector<std::string> lines, changes;
   if (index.data) changes = differences(*index.data, data);
@@ -88,7 +85,7 @@ std::vector<std::string> changes_since(const CheckpointIndex& index, const RunCo
         "they are the same now is not known");
   }
   const bool is_known_same = index.data && changes.empty();
-  for (std::string& line : setting_lines(index, config, !is_known_same)) {
+  for (std::string& line : setting_lines(index, plan, !is_known_same)) {
     lines.push_back(line.starts_with("warning") ? std::move(line) : "changed since it was written: " + line);
   }
   for (std::string& line : lines) line = printable(line);

@@ -30,6 +30,6 @@ void require_same_data(const CheckpointIndex& index, const std::string& path, co
 
 // For a person, before the first step of a run that goes on from a checkpoint: how its data are other data, or that
 // this cannot be known; and each setting that changes what is computed from here on.
-std::vector<std::string> changes_since(const CheckpointIndex& index, const RunConfig& config, const DataIdentity& data);
+std::vector<std::string> changes_since(const CheckpointIndex& index, const Plan& plan, const DataIdentity& data);
 
 }  // namespace shardscope

@@ -10,7 +10,6 @@
 #include "engine/checkpoint/checkpoint_layout.h"
 #include "engine/checkpoint/float_types.h"
 #include "engine/checkpoint/safetensors_reader.h"
-#include "engine/config/write.h"
 #include "engine/graph/op_definition.h"
 #include "engine/runtime/kernels/kernel.h"
 #include "engine/worker/stored_states.h"
@@ -130,9 +129,9 @@ void import_parameters(const Plan& plan, const std::string& path, const std::str
     state.devices.clear();
   }
   CheckpointIndex index = lay_out_checkpoint(states, Mesh());
-  index.model = plan.config.model.name;
+  index.model = plan.training.model;
   index.mesh = "1 device";
-  index.run_file = write_run_config(plan.config);
+  index.run_file = plan.run_file;
 
   const FileCalls calls;
   CheckpointFolder checkpoints(folder, calls, report);

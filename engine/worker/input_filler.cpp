@@ -1,16 +1,12 @@
 #include "engine/worker/input_filler.h"
 
-#include "engine/compile/data_request.h"
-#include "engine/data/data_kind.h"
-
 namespace shardscope {
 
 InputFiller::InputFiller(const Plan& plan, int device, const Executor& executor)
-    : InputFiller(plan, device, executor,
-                  make_data_source(plan.config.data, data_request(*plan.graph, plan.config.schedule.microbatches))) {}
+    : InputFiller(plan, device, executor, make_data_source(plan.training.data)) {}
 
 InputFiller::InputFiller(const Plan& plan, int device, const Executor& executor, std::unique_ptr<DataSource> source)
-    : executor_(executor), source_(std::move(source)), several_(plan.config.schedule.microbatches > 1) {
+    : executor_(executor), source_(std::move(source)), several_(plan.pipeline.shape.microbatches > 1) {
   size_t i = 0;
   for (const auto& [name, graph_value] : plan.graph->inputs) {
     const int id = plan.input_values.at(static_cast<size_t>(executor.stage())).at(i++);

@@ -15,7 +15,7 @@ namespace shardscope {
 // Puts a device's part of a plan's inputs, those that its stage uses, into its arena.
 class InputFiller {
  public:
-  // What the plan's steps take. Throws Failure where the data section of the plan's config is wrong.
+  // What the plan's steps take.
   InputFiller(const Plan& plan, int device, const Executor& executor);
   // What a source gives.
   InputFiller(const Plan& plan, int device, const Executor& executor, std::unique_ptr<DataSource> source);

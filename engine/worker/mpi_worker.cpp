@@ -11,7 +11,6 @@
 #include "engine/comm/mpi_communicator.h"
 #include "engine/comm/mpi_runtime.h"
 #include "engine/comm/mpi_world.h"
-#include "engine/compile/compile.h"
 #include "engine/machine/host_machine.h"
 #include "engine/machine/machine_file.h"
 #include "engine/session/rank_seat.h"
@@ -46,7 +45,7 @@ class RankProcess {
     std::string error;
     try {
       const Machine machine = shared_machine(ranks);
-      auto compiled = std::make_unique<const Plan>(compile({options_.config(), machine}));
+      auto compiled = std::make_unique<const Plan>(options_.plan(machine));
       if (options_.check_plan) options_.check_plan(*compiled);
       plan = std::move(compiled);
     } catch (const std::exception& thrown) {
@@ -96,7 +95,7 @@ class RankProcess {
       hooks.on_step = options_.on_step;
       hooks.stop = options_.stop;
     }
-    train(plan, options_.steps.value_or(plan.config.steps), *world.communicator,
+    train(plan, options_.steps.value_or(plan.training.steps), *world.communicator,
           world.arena.first(static_cast<size_t>(bytes)), hooks);
   }
 

@@ -6,7 +6,6 @@
 #include <stop_token>
 #include <string>
 
-#include "engine/config/run_config.h"
 #include "engine/machine/machine.h"
 #include "engine/plan/plan.h"
 #include "engine/worker/worker.h"
@@ -14,8 +13,8 @@
 namespace shardscope {
 
 struct RankOptions {
-  // Reads the run file and applies overrides; called on every rank, after MPI is up. Throws Failure.
-  std::function<RunConfig()> config;
+  // What is trained: the plan of the run file for this machine. Called on every rank, after MPI is up. Throws Failure.
+  std::function<Plan(const Machine&)> plan;
   // The machine for which all ranks plan. Called on every rank where there is a session, which holds it, else on rank
   // 0 alone, which tells it to the others. Throws Failure. Without it, the reference host.
   std::function<Machine()> machine;

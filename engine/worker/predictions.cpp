@@ -9,9 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/comm/rank_world.h"
-#include "engine/compile/compile.h"
-#include "engine/compile/data_request.h"
-#include "engine/data/data_kind.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/parameter_file.h"
 #include "engine/worker/worker.h"
@@ -19,19 +16,6 @@
 namespace shardscope {
 
 namespace {
-
-RunConfig evaluation_of(RunConfig config) {
-  config.optimizer = {};
-  config.sharding = {};  // rules may speak of the optimizer's state
-  config.deterministic = true;
-  config.schedule = {};
-  config.pipeline = {};
-  config.mesh_devices.clear();
-  for (MeshAxis& axis : config.mesh_axes) axis.size = 1;
-  std::erase_if(config.data.options, [](const auto& option) { return option.first == "batch_size"; });
-  config.data.options.emplace_back("batch_size", find_data_kind(config.data.name)->examples);
-  return config;
-}
 
 std::vector<float> floats(std::span<const std::byte> bytes) {
   std::vector<float> values(bytes.size() / sizeof(float));
@@ -79,8 +63,8 @@ ExampleColumn column(const std::string& name, int64_t examples, std::vector<floa
 
 }  // namespace
 
-void check_predictions(const RunConfig& config) {
-  const DataKind* kind = find_data_kind(config.data.name);
+void check_predictions(const TrainingData& data) {
+  const DataKind* kind = data.kind;
   if (!kind || kind->examples > 0) return;
   std::string ended;
   for (const DataKind& other : all_data_kinds()) {
@@ -90,11 +74,9 @@ void check_predictions(const RunConfig& config) {
                       "kinds that have: " + ended});
 }
 
-Predictions predict(const RunConfig& config, const Machine& machine, const std::string& parameter_file) {
-  check_predictions(config);
-  const Plan plan = compile({evaluation_of(config), machine});
+Predictions predict(const Plan& plan, const std::string& parameter_file) {
   const Graph& graph = *plan.graph;
-  const int64_t examples = find_data_kind(config.data.name)->examples;
+  const int64_t examples = plan.training.data.kind->examples;
   std::map<std::string, ValueId> outputs = graph.outputs;
   std::erase_if(outputs, [&](const auto& output) {
     const TensorType& type = graph.type(output.second);
@@ -105,7 +87,7 @@ Predictions predict(const RunConfig& config, const Machine& machine, const std::
   Executor executor(plan, 0, world.arena.data(), *world.communicator);
   executor.run(Purpose::initialise, {});
   read_parameters(plan, executor, parameter_file);
-  const std::unique_ptr<DataSource> source = make_examples(plan.config.data, data_request(graph));
+  const std::unique_ptr<DataSource> source = make_examples(plan.training.data);
   Predictions result;
   size_t input = 0;
   for (const auto& [name, value] : graph.inputs) {

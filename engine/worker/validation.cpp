@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "engine/compile/data_request.h"
-
 namespace shardscope {
 
 // Of what is evaluated, telemetry tells no more than that the rank lives.
@@ -20,15 +18,13 @@ class Validation::Heartbeat : public ExecutionObserver {
 Validation::Validation(const Plan& plan, int device, Executor& executor, TelemetryWriter* telemetry)
     : executor_(executor) {
   if (!plan.trains()) return;
-  evaluation_ = evaluation(plan.config.data);
+  evaluation_ = plan.training.data.evaluation;
   if (evaluation_.every == 0) return;
   for (const Metric& metric : plan.metrics) {
     if (metric.source == MetricSource::evaluation)
       values_.push_back(metric.values.at(static_cast<size_t>(executor.stage())));
   }
-  inputs_ = std::make_unique<InputFiller>(
-      plan, device, executor,
-      make_validation_source(plan.config.data, data_request(*plan.graph, plan.config.schedule.microbatches)));
+  inputs_ = std::make_unique<InputFiller>(plan, device, executor, make_validation_source(plan.training.data));
   if (telemetry) heartbeat_ = std::make_unique<Heartbeat>(*telemetry);
 }
 

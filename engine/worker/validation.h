@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "engine/data/data_kind.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime/executor.h"
 #include "engine/session/telemetry.h"

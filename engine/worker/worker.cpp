@@ -14,7 +14,6 @@
 #include "engine/base/hash.h"
 #include "engine/base/loaded_code.h"
 #include "engine/base/plural.h"
-#include "engine/compile/training_graph.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
 #include "engine/session/rank_words.h"
@@ -68,7 +67,6 @@ class Training {
                              hooks.checkpoints.say)),
         inputs_(plan, world.rank(), executor_),
         validation_(plan, world.rank(), executor_, hooks.telemetry),
-        learning_rate_(scheduled_rate(plan.config)),
         checkpoints_(plan, executor_, world, hooks.checkpoints, data_) {
     if (!hooks.parameter_file.empty()) {
       parameter_file_ = std::make_unique<ParameterFile>(plan, world.rank(), hooks.parameter_file);
@@ -161,7 +159,7 @@ class Training {
       switch (plan_.metrics[i].source) {
         case MetricSource::step: numbers[i] = scalar(executor_, value_here(plan_.metrics[i])); break;
         case MetricSource::evaluation: numbers[i] = std::numeric_limits<double>::quiet_NaN(); break;
-        case MetricSource::schedule: numbers[i] = learning_rate_.at(step); break;
+        case MetricSource::schedule: numbers[i] = plan_.training.learning_rate.at(step); break;
       }
     }
     return numbers;
@@ -207,7 +205,6 @@ class Training {
   DataIdentity data_;
   InputFiller inputs_;
   Validation validation_;
-  Schedule learning_rate_;
   std::unique_ptr<ParameterFile> parameter_file_;
   Checkpointing checkpoints_;
   int64_t first_step_ = 0;

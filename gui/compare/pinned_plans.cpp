@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/path.h"
+#include "engine/compile/document_of.h"
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
 
@@ -86,7 +87,7 @@ void PinnedPlans::keep_those_of(const PinnedPlans& other) {
 }
 
 void PinnedPlans::take(int place) {
-  if (const PinnedPlan* pin = at(place)) take_config(workspace_.document, pin->plan->config, name(place));
+  if (const PinnedPlan* pin = at(place)) take_config(workspace_.document, document_of(*pin->plan), name(place));
 }
 
 }  // namespace shardscope

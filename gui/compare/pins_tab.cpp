@@ -135,7 +135,7 @@ void PinsTab::refresh() {
     any |= pin != nullptr;
     buttons_[place]->setVisible(pin);
     buttons_[place]->setText(tr("Plan %1").arg(pins_.name(place)));
-    if (pin) buttons_[place]->setToolTip(mesh_text(pin->plan->config.mesh_axes));
+    if (pin) buttons_[place]->setToolTip(mesh_text(pin->plan->mesh.axes()));
     quantities_->setColumnHidden(1 + place, !pin);
     layouts_->setColumnHidden(2 + place, !pin);
   }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/compile/document_of.h"
 #include "gui/compare/factorisations.h"
 #include "gui/document/config_difference.h"
 #include "gui/document/text.h"
@@ -62,10 +63,11 @@ std::vector<QuantitiesModel::Setting> QuantitiesModel::differing_settings() cons
   std::vector<Setting> settings;
   const std::shared_ptr<const Plan> shown = workspace_.planner.plan();
   if (!shown) return settings;
+  const RunConfig config = document_of(*shown);
   for (int place = 0; place < PinnedPlans::count; ++place) {
     const PinnedPlan* pin = pins_.at(place);
     if (!pin) continue;
-    for (const SettingDifference& each : differences(shown->config, pin->plan->config)) {
+    for (const SettingDifference& each : differences(config, document_of(*pin->plan))) {
       if (each.setting.startsWith("mesh.axes") || each.setting == "sharding.mode") continue;
       auto found = std::ranges::find(settings, each.setting, &Setting::name);
       if (found == settings.end()) {
@@ -104,8 +106,8 @@ QString QuantitiesModel::text(int row, int column) const {
     const QString& value = settings_[static_cast<size_t>(row - rows)].values[static_cast<size_t>(column)];
     return value.isEmpty() ? QString(QChar(0x2013)) : value;
   }
-  if (row == mesh_row) return mesh_text(plan->config.mesh_axes);
-  if (row == mode_row) return plan->config.sharding.mode == LayoutMode::fastest ? tr("fastest") : tr("as written");
+  if (row == mesh_row) return mesh_text(plan->mesh.axes());
+  if (row == mode_row) return plan->as_written ? tr("as written") : tr("fastest");
   const double own = *number(row, column);
   QString text = qt(format_of(row)(own));
   const std::optional<double> shown = number(row, 0);

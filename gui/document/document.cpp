@@ -2,8 +2,8 @@
 
 #include <QFileInfo>
 
-#include "engine/compile/data_paths.h"
 #include "engine/compile/file_faults.h"
+#include "engine/compile/file_paths.h"
 #include "engine/config/write.h"
 
 namespace shardscope {

@@ -77,6 +77,12 @@ void set_hosts(Document& document, const std::string& hosts) {
   document.edit(std::move(config), Document::tr("hosts = %1").arg(qt(hosts)));
 }
 
+void set_machine(Document& document, const Machine& machine) {
+  RunConfig config = document.config();
+  config.machine = machine_choice(machine);
+  document.edit(std::move(config), Document::tr("machine %1").arg(qt(machine.name)));
+}
+
 void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before,
                    const std::optional<std::vector<int>>& devices, const std::optional<HostsEdit>& hosts) {
   RunConfig config = rename_removed(document.config(), axes, before);

@@ -54,6 +54,7 @@ void set_pipeline(Document& document, PipelineConfig pipeline);
 // Another mesh axis, of 2 stages, that is the pipeline: one edit.
 void add_pipeline_axis(Document& document);
 void set_hosts(Document& document, const std::string& hosts);
+void set_machine(Document& document, const Machine& machine);
 void set_seed(Document& document, int64_t seed);
 void set_deterministic(Document& document, bool deterministic);
 

@@ -5,7 +5,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "engine/config/parse.h"
 #include "gui/document/text.h"
 

@@ -134,7 +134,7 @@ void CollectivesPage::show_totals() {
     if (table_->isColumnHidden(column) != hidden) table_->setColumnHidden(column, hidden);
   };
   hide(CollectivesModel::stage_column, !plan || plan->program.stages == 1);
-  hide(CollectivesModel::times_column, !plan || plan->config.schedule.microbatches == 1);
+  hide(CollectivesModel::times_column, !plan || plan->pipeline.shape.microbatches == 1);
   for (const int column : {CollectivesModel::measured_column, CollectivesModel::waited_column})
     hide(column, !workspace_.matching_run());
   empty_->setText(filtered ? tr("<b>Nothing is found</b><br>No collective has all these words.")

@@ -1,4 +1,5 @@
 #include "gui/pages/flow_cause.h"
+#include "engine/compile/document_of.h"
 
 #include <QHBoxLayout>
 #include <QVBoxLayout>
@@ -161,7 +162,7 @@ void FlowCause::show_result() {
 }
 
 void FlowCause::apply() {
-  if (!result_ || !result_->best || workspace_.document.config() != plan_->config) return;
+  if (!result_ || !result_->best || workspace_.document.config() != document_of(*plan_)) return;
   const SpecEdit edit = result_->best->edit;
   workspace_.document.edit(edit.config, edit.text);
 }

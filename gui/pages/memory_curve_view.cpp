@@ -19,7 +19,7 @@ namespace {
 
 constexpr double strip = 16;  // height of the phases
 
-bool has_microbatches(const Plan& plan) { return plan.config.schedule.microbatches > 1; }
+bool has_microbatches(const Plan& plan) { return plan.pipeline.shape.microbatches > 1; }
 
 }  // namespace
 

@@ -67,7 +67,7 @@ ModeComparison::ModeComparison(Workspace& workspace, QWidget* parent)
             [this, i] { set_mode(workspace_.document, static_cast<LayoutMode>(i)); });
   }
   connect(&workspace.document, &Document::replaced, this, [this] {
-    requested_ = false;
+    requested_.reset();
     other_.forget();
   });
   connect(&workspace.planner, &Planner::requested, this, &ModeComparison::refresh);
@@ -83,11 +83,11 @@ void ModeComparison::showEvent(QShowEvent* event) {
 
 void ModeComparison::request() {
   if (isVisible() && workspace_.planner.is_current()) {
-    RunConfig config = workspace_.planner.plan()->config;
+    RunConfig config = workspace_.document.config();
     config.sharding.mode = opposite(config.sharding.mode);
-    if (!requested_ || !other_.plan() || other_.plan()->config != config) {
-      requested_ = true;
-      other_.request(config);
+    if (!requested_ || *requested_ != config) {
+      requested_ = std::move(config);
+      other_.request(*requested_);
     }
   }
   refresh();
@@ -96,11 +96,11 @@ void ModeComparison::request() {
 std::shared_ptr<const Plan> ModeComparison::plan_of(LayoutMode mode) const {
   if (!workspace_.planner.is_current()) return nullptr;
   const std::shared_ptr<const Plan> shown = workspace_.planner.plan(), other = other_.plan();
-  if (shown->config.sharding.mode == mode) return shown;
+  if (shown->as_written == (mode == LayoutMode::as_written)) return shown;
   if (!other || !other_.is_current()) return nullptr;
-  RunConfig wanted = shown->config;
+  RunConfig wanted = workspace_.document.config();
   wanted.sharding.mode = mode;
-  return other->config == wanted ? other : nullptr;
+  return requested_ == wanted ? other : nullptr;
 }
 
 void ModeComparison::refresh() {

@@ -5,6 +5,7 @@
 #include <QRadioButton>
 #include <QWidget>
 #include <array>
+#include <optional>
 
 #include "gui/workspace/workspace.h"
 
@@ -37,7 +38,7 @@ class ModeComparison : public QWidget {
 
   Workspace& workspace_;
   Planner other_;
-  bool requested_ = false;
+  std::optional<RunConfig> requested_;  // of other_
   std::array<Row, 2> rows_;
 };
 

@@ -143,7 +143,7 @@ QSize ScheduleView::minimumSizeHint() const {
 QString ScheduleView::heading() const {
   return tr("predicted: %1, bubble %2 (equal stages: %3)   |   schedule %4, %5")
       .arg(qt(seconds_text(predicted_.seconds)), qt(share_text(plan_->simulation.bubble)),
-           qt(share_text(plan_->pipeline.equal_bubble)), qt(plan_->config.pipeline.schedule))
+           qt(share_text(plan_->pipeline.equal_bubble)), qt(plan_->pipeline.schedule))
       .arg(counted_text(plan_->pipeline.shape.microbatches, "microbatch", "microbatches"));
 }
 

@@ -237,8 +237,9 @@ void TimelineCanvas::paint_heading(QPainter& painter) const {
 TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
   const bool is_piped = predicted_->size() > 1;
   if (!row.stream.isEmpty()) {
-    const double moving = row.track->seconds(0, row.track->end())[size_t(TimePart::transfer)];
-    return {is_piped ? tr("%1, stage %2").arg(row.stream).arg(row.stage) : row.stream, qt(seconds_text(moving))};
+    const double exposed = row.track->seconds(0, row.track->end())[size_t(TimePart::transfer)];
+    return {is_piped ? tr("%1, stage %2").arg(row.stream).arg(row.stage) : row.stream,
+            tr("exposed %1").arg(qt(seconds_text(exposed)))};
   }
   if (row.rank < 0)
     return {is_piped ? tr("predicted, stage %1").arg(row.stage) : tr("predicted"),
@@ -307,7 +308,9 @@ void TimelineCanvas::paint_labels(QPainter& painter, size_t index) const {
     const QRectF room(a + 5, place.y(), b - a - 9, place.height());
     if (room.width() < labelled_slice - 10) return;
     const bool waits = slice.part == TimePart::waiting;
-    painter.setPen(waits ? theme().muted : text_on(QColor(colors[size_t(slice.step)])));
+    const QColor strong(colors[size_t(slice.step)]);
+    const QColor fill = slice.part == TimePart::hidden ? mix(theme().window, strong, pale) : strong;
+    painter.setPen(waits ? theme().muted : text_on(fill));
     const QRectF high(room.x(), room.y(), room.width(), room.height() * (1 - low_share));
     painter.drawText(waits ? high : room, Qt::AlignLeft | Qt::AlignVCenter, label_of(slice, row.stage, room.width()));
   });
@@ -355,6 +358,15 @@ std::vector<LegendEntry> TimelineCanvas::legend() const {
                        }});
   };
   if (measured_) add(mix(theme().warning, theme().window, 0.45), tr("waiting"), true);
+  const auto moving = std::ranges::find_if(colors_.legend, &TimelineColor::is_moving);
+  const auto is_of_stream = [](const Row& row) { return !row.stream.isEmpty(); };
+  if (moving != colors_.legend.end() && std::ranges::any_of(rows_, is_of_stream)) {
+    const QColor strong = moving->color, faint = mix(theme().window, strong, pale);
+    entries.push_back({tr("exposed, pale: hidden behind work"), [strong, faint](QPainter& painter, const QRectF& box) {
+                         painter.fillRect(box.adjusted(0, 0, -box.width() / 2, 0), strong);
+                         painter.fillRect(box.adjusted(box.width() / 2, 0, 0, 0), faint);
+                       }});
+  }
   for (size_t i = colors_.legend.size(); i-- > 0;)
     if (colors_.legend[i].is_moving) add(colors_.legend[i].color, qt(colors_.legend[i].label), false);
   for (const TimelineColor& color : colors_.legend)

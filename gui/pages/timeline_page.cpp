@@ -2,9 +2,13 @@
 
 #include <QHBoxLayout>
 #include <QKeyEvent>
+#include <QMessageBox>
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "engine/session/machine_correction.h"
+#include "gui/document/edits.h"
+#include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/look/in_picture.h"
@@ -29,6 +33,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
       folds_(new QToolButton(this)),
       measures_(new QToolButton(this)),
       searches_(new QToolButton(this)),
+      corrects_(new QToolButton(this)),
       search_(new TimelineSearch(this)),
       canvas_(new TimelineCanvas(workspace, this)),
       facts_(new QLabel(this)),
@@ -56,6 +61,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   connect(folds_, &QToolButton::toggled, canvas_, &TimelineCanvas::set_folded);
   connect(measures_, &QToolButton::toggled, canvas_, &TimeCanvas::set_measuring);
   connect(searches_, &QToolButton::clicked, search_, &TimelineSearch::begin);
+  connect(corrects_, &QToolButton::clicked, this, &TimelinePage::offer_correction);
   connect(search_, &TimelineSearch::foundChanged, this, [this] {
     current_ = -1;
     places_.clear();
@@ -99,6 +105,9 @@ QLayout* TimelinePage::make_bar() {
           tr("Drags mark a range and say what lies in it (Shift and drag does so, too; M: what is selected)."));
   measures_->setCheckable(true);
   prepare(searches_, "timelineFind", tr("Find"), tr("Finds instructions by name or kind (Ctrl+F or / on this page)."));
+  prepare(corrects_, "timelineCorrect", tr("Correct machine"),
+          tr("Says which families of instructions took another time than predicted, and offers the machine with these "
+             "corrected."));
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(8, 0, 8, 0);
   bar->setSpacing(6);
@@ -107,6 +116,7 @@ QLayout* TimelinePage::make_bar() {
   bar->addWidget(folds_);
   bar->addWidget(measures_);
   bar->addWidget(searches_);
+  bar->addWidget(corrects_);
   bar->addStretch(1);
   return bar;
 }
@@ -142,12 +152,32 @@ void TimelinePage::take_measurements() {
   const std::shared_ptr<const TraceMessage> trace = run ? run->shared_trace(choice_->choice()) : nullptr;
   choice_->setVisible(trace != nullptr);
   folds_->setVisible(trace != nullptr);
+  corrects_->setVisible(trace != nullptr);
   builder_->take(plan_, trace);
 }
 
 void TimelinePage::show_measured() {
   canvas_->show_measured(builder_->step(), builder_->trace());
   show_facts();
+}
+
+void TimelinePage::offer_correction() {
+  if (!plan_ || !builder_->trace()) return;
+  const MachineCorrection correction = correct_machine(*plan_, *builder_->trace());
+  QStringList lines;
+  for (const std::string& line : correction.lines()) lines << qt(line);
+  auto* box =
+      new QMessageBox(QMessageBox::Information, tr("Correct machine"), lines.join('\n'), QMessageBox::NoButton, this);
+  box->setObjectName("machineCorrection");
+  box->setTextFormat(Qt::PlainText);
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  if (correction.changes_machine()) {
+    box->setInformativeText(tr("The run file can name the machine with these numbers corrected. It can be undone."));
+    connect(box->addButton(tr("&Use it"), QMessageBox::AcceptRole), &QAbstractButton::clicked, this,
+            [this, machine = correction.machine] { set_machine(workspace_.document, machine); });
+  }
+  box->addButton(QMessageBox::Close);
+  box->open();
 }
 
 void TimelinePage::show_facts() {

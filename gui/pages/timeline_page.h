@@ -40,6 +40,7 @@ class TimelinePage : public QWidget {
   void show_prediction(TimelineCanvas::Prediction prediction);
   void take_measurements();
   void show_measured();
+  void offer_correction();
   void show_facts();
   void gather_places();
   void go(int by);
@@ -47,7 +48,7 @@ class TimelinePage : public QWidget {
   Workspace& workspace_;
   TraceBox* choice_;
   QComboBox* coloring_;
-  QToolButton *folds_, *measures_, *searches_;
+  QToolButton *folds_, *measures_, *searches_, *corrects_;
   TimelineSearch* search_;
   TimelineCanvas* canvas_;
   QLabel* facts_;

@@ -33,6 +33,13 @@ QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessa
   const double predicted = plan.seconds(start, row.stage);
   QStringList lines{QString("%1 %2").arg(qt(name(instruction.kind())), qt(plan.instruction_name(instruction)))};
   lines << QObject::tr("predicted %1").arg(qt(seconds_text(predicted)));
+  if (!row.stream.isEmpty()) {
+    PartSeconds sum{};
+    for (const TrackSlice& own : slices_of(row, steps, start)) sum[size_t(own.part)] += own.end - own.start;
+    lines << QObject::tr("exposed %1, hidden behind work %2")
+                 .arg(qt(seconds_text(sum[size_t(TimePart::transfer)])),
+                      qt(seconds_text(sum[size_t(TimePart::hidden)])));
+  }
   if (row.rank >= 0) {
     bool waited = false;
     for (const TrackSlice& own : slices_of(row, steps, slice.step)) {

@@ -1,12 +1,11 @@
 #include "gui/run/changed_data.h"
 
 #include "engine/checkpoint/checkpoint_reader.h"
-#include "engine/data/data_kind.h"
 #include "gui/document/text.h"
 
 namespace shardscope {
 
-QString changed_data_text(const NamedOptions& data, const QString& checkpoint) {
+QString changed_data_text(const TrainingData& data, const QString& checkpoint) {
   try {
     const CheckpointReader reader(checkpoint.toStdString());
     if (!reader.index().data) return {};

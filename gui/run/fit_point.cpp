@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/data/data_kind.h"
-
 namespace shardscope {
 namespace {
 
@@ -24,7 +22,7 @@ bool is_column(const Graph& graph, const std::map<std::string, ValueId>& values,
 }  // namespace
 
 bool has_fit(const Plan& plan) {
-  const DataKind* kind = find_data_kind(plan.config.data.name);
+  const DataKind* kind = plan.training.data.kind;
   if (!kind || kind->examples == 0 || !plan.graph) return false;
   const Graph& graph = *plan.graph;
   return is_column(graph, graph.inputs, fit_values[0]) && is_column(graph, graph.inputs, fit_values[1]) &&

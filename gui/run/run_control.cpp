@@ -116,7 +116,7 @@ bool RunControl::is_active() const {
 
 QString RunControl::state_text() const {
   const auto done = static_cast<qint64>(record_.completed());
-  const auto total = static_cast<qint64>(plan_ ? plan_->config.steps : stored_.steps);
+  const auto total = static_cast<qint64>(plan_ ? plan_->training.steps : stored_.steps);
   const int again = record_.restarts.empty() ? 0 : record_.restarts.back().restart;
   const QString restarts =
       again ? tr(" (restart %1: %2)").arg(again).arg(qt(record_.restarts.back().failure.message)) : "";
@@ -170,7 +170,7 @@ void RunControl::start(std::shared_ptr<const Plan> plan, const QString& checkpoi
   begin(std::move(plan), stored, false);
   const QString config = file(run_files::config), machine = file(run_files::machine);
   try {
-    save_run_config(plan_->config, config.toStdString());
+    replace_file(config.toStdString(), plan_->run_file);
     save_machine(plan_->machine, machine.toStdString());
   } catch (const Failure& failure) {
     return fail(QString::fromUtf8(failure.what()));

@@ -179,7 +179,7 @@ QChartView* RunCurves::chart(const std::string& kind) {
 double RunCurves::first_step(const std::string& kind) const {
   if (looked_at_) return looked_at_->first;
   if (kind != "loss" || !run_.plan()) return 0;
-  const int64_t first = progress_lines(run_.plan()->config).loss_from;
+  const int64_t first = run_.plan()->training.progress.loss_from;
   return run_.record().completed() > first + 1 ? double(first) : 0;
 }
 
@@ -219,7 +219,7 @@ double RunCurves::last_done() const {
 
 double RunCurves::last_step() const {
   if (looked_at_) return looked_at_->second;
-  return std::max({1.0, last_done(), run_.plan() ? double(run_.plan()->config.steps - 1) : 0.0});
+  return std::max({1.0, last_done(), run_.plan() ? double(run_.plan()->training.steps - 1) : 0.0});
 }
 
 template <class Value>

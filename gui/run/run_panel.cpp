@@ -21,10 +21,9 @@ namespace {
 
 // Of an optimizer without a schedule; one that changes is a metric and has a curve.
 QString constant_rate(const Plan& plan) {
-  const OptionValue* rate = plan.config.optimizer.find("learning_rate");
-  const bool changes = std::ranges::count(plan.metrics, "learning_rate", &Metric::name) > 0;
-  const double* value = rate ? std::get_if<double>(rate) : nullptr;
-  return value && !changes ? RunPanel::tr("learning rate %1").arg(*value) : QString();
+  const Schedule& rate = plan.training.learning_rate;
+  const bool is_told = rate.kind == Schedule::Kind::constant && rate.value > 0;
+  return is_told ? RunPanel::tr("learning rate %1").arg(rate.value) : QString();
 }
 
 QScrollArea* scrolled(QWidget* content) {

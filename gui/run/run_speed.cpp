@@ -8,7 +8,7 @@ StepWork step_work(const Plan& plan) {
     const auto tokens = plan.graph->inputs.find("tokens");
     work.are_tokens = tokens != plan.graph->inputs.end();
     const Shape& shape = plan.graph->type(work.are_tokens ? tokens->second : plan.graph->inputs.begin()->second).shape;
-    work.items = double(plan.config.schedule.microbatches);
+    work.items = double(plan.pipeline.shape.microbatches);
     for (size_t dim = 0; dim < (work.are_tokens ? shape.size() : std::min<size_t>(1, shape.size())); ++dim)
       work.items *= double(shape[dim]);
   }

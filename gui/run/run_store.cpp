@@ -78,7 +78,7 @@ StoredRun RunStore::add(const Plan& plan, const QString& socket, const QString& 
   while (QFile::exists(description(run.started.toString(id_format)))) run.started = run.started.addMSecs(1);
   run.id = run.started.toString(id_format);
   run.mesh = mesh_text(plan.mesh);
-  run.steps = plan.config.steps;
+  run.steps = plan.training.steps;
   run.work = step_work(plan);
   run.socket = socket;
   run.directory = directory;

@@ -8,7 +8,7 @@
 #include <QMessageBox>
 
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "engine/config/read_file.h"
 #include "engine/export/jax_specs_file.h"
 #include "engine/plan/value_stages.h"
@@ -192,7 +192,7 @@ void Exports::fail(const QString& title, const std::vector<Error>& errors) {
 }
 
 std::vector<std::string> Exports::inputs() const {
-  std::vector<std::string> inputs = data_paths(workspace_.document.config());
+  std::vector<std::string> inputs = input_paths(workspace_.document.config());
   if (!workspace_.document.path().isEmpty()) inputs.push_back(workspace_.document.path().toStdString());
   return inputs;
 }

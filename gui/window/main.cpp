@@ -249,7 +249,7 @@ PlanSource plan_source(const QString& machine) {
   PlanSource source = compiled_plans();
   if (machine.isEmpty()) return source;
   source.plan = [machine = find_machine(machine.toStdString())](const RunConfig& config, std::stop_token stop) {
-    return compile({config, with_hosts(machine, ranks_per_host(config))}, stop);
+    return compile({config, with_hosts(machine, ranks_per_host(hosts_of(config)))}, stop);
   };
   return source;
 }

@@ -5,7 +5,7 @@
 #include <QSaveFile>
 #include <QStandardPaths>
 
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "engine/config/parse.h"
 #include "gui/look/embedded.h"
 

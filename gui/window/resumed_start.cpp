@@ -3,7 +3,6 @@
 #include <QMessageBox>
 #include <QPushButton>
 
-#include "engine/compile/data_paths.h"
 #include "gui/run/changed_data.h"
 
 namespace shardscope {
@@ -13,9 +12,9 @@ ResumedStart::ResumedStart(RunControl& run, QWidget& window)
 
 void ResumedStart::start(std::shared_ptr<const Plan> plan, const QString& checkpoint) {
   if (!plan->trains()) return run_.start(std::move(plan), checkpoint);
-  const bool reads_files = !data_paths(plan->config).empty();
+  const bool reads_files = plan->training.data.reads_files();
   const auto compare = [plan = std::move(plan), checkpoint](const std::stop_token&) {
-    return Compared{plan, checkpoint, changed_data_text(plan->config.data, checkpoint)};
+    return Compared{plan, checkpoint, changed_data_text(plan->training.data, checkpoint)};
   };
   if (reads_files) comparing_.make(compare);
   else take(compare({}));

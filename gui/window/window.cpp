@@ -11,7 +11,6 @@
 #include <QSettings>
 #include <utility>
 
-#include "engine/config/write.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
@@ -234,7 +233,7 @@ void MainWindow::editMesh() {
 
 void MainWindow::copy_plan() {
   QStringList lines{verdict_->text(), {}};
-  if (const std::shared_ptr<const Plan> plan = workspace_->planner.plan()) lines << qt(write_run_config(plan->config));
+  if (const std::shared_ptr<const Plan> plan = workspace_->planner.plan()) lines << qt(plan->run_file);
   QApplication::clipboard()->setText(lines.join('\n'));
 }
 

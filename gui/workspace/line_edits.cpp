@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/compile/document_of.h"
 #include "engine/compile/training_graph.h"
 #include "engine/plan/deciding_pins.h"
 #include "gui/document/spec_text.h"
@@ -13,14 +14,14 @@ namespace {
 using Section = SpecLine::Section;
 
 // Of the first array that the line speaks of; none where it speaks of none.
-std::optional<Shape> shape_on(const Plan& plan, SpecLine line) {
-  const std::vector<SpecLine> lines = spec_lines(plan.config.sharding);
+std::optional<Shape> shape_on(const Plan& plan, const ShardingConfig& sharding, SpecLine line) {
+  const std::vector<SpecLine> lines = spec_lines(sharding);
   const auto at = static_cast<size_t>(std::ranges::find(lines, line) - lines.begin());
   if (at >= plan.spec_lines.size() || plan.spec_lines[at].matched == 0) return std::nullopt;
   const std::string& sample = plan.spec_lines[at].sample;
   const std::string name = sample.substr(0, sample.find('\n'));
   const SpecTargets arrays = spec_targets(*plan.graph);
-  const std::vector<SpecKind> kinds = facts_of(plan.config.sharding, line).kinds;
+  const std::vector<SpecKind> kinds = facts_of(sharding, line).kinds;
   const auto is_it = [&](const SpecTarget& target) {
     return target.name == name && std::ranges::count(kinds, target.kind) > 0;
   };
@@ -37,10 +38,11 @@ std::vector<std::vector<std::string>> single_axes(const Plan& plan) {
   return lists;
 }
 
-std::vector<RulePlacement> other_placements(const Plan& plan, SpecLine line, const RulePlacement& now) {
+std::vector<RulePlacement> other_placements(const Plan& plan, const ShardingConfig& sharding, SpecLine line,
+                                            const RulePlacement& now) {
   std::vector<RulePlacement> placements;
   if (const auto* spec = std::get_if<PartitionSpec>(&now)) {
-    const std::optional<Shape> shape = shape_on(plan, line);
+    const std::optional<Shape> shape = shape_on(plan, sharding, line);
     if (!shape) return placements;
     for (PartitionSpec& other : other_specs(plan, *shape, *spec)) placements.emplace_back(std::move(other));
     return placements;
@@ -77,19 +79,17 @@ void put(ShardingConfig& sharding, SpecLine line, const RulePlacement& placement
 
 QString short_place(const std::string& place) { return qt(place).section('.', 1); }
 
-std::vector<SpecEdit> specs_of_all(const Plan& plan, bool is_input, const std::vector<PartitionSpec>& first) {
+std::vector<SpecEdit> specs_of_all(const Plan& plan, const RunConfig& config, bool is_input) {
   const SpecTargets arrays = spec_targets(*plan.graph);
   const SpecKind kind = is_input ? SpecKind::input : SpecKind::output;
   const auto found = std::ranges::find(arrays.targets, kind, &SpecTarget::kind);
   std::vector<SpecEdit> edits;
   if (found == arrays.targets.end()) return edits;
-  const auto spec_in = [is_input](auto& config) -> auto& {
-    return is_input ? config.sharding.in : config.sharding.out;
-  };
+  const auto spec_in = [is_input](auto& file) -> auto& { return is_input ? file.sharding.in : file.sharding.out; };
   const char* name = is_input ? "in" : "out";
-  for (const PartitionSpec& spec : other_specs(plan, found->type.shape, spec_in(plan.config), first)) {
+  for (const PartitionSpec& spec : other_specs(plan, found->type.shape, spec_in(config))) {
     SpecEdit& edit = edits.emplace_back(QString("%1 = %2").arg(name, spec_text(spec)),
-                                        std::vector{std::string("sharding.") + name}, plan.config);
+                                        std::vector{std::string("sharding.") + name}, config);
     spec_in(edit.config) = spec;
   }
   return edits;
@@ -97,19 +97,19 @@ std::vector<SpecEdit> specs_of_all(const Plan& plan, bool is_input, const std::v
 
 }  // namespace
 
-std::vector<SpecEdit> line_edits(const Plan& plan, SpecLine line) {
-  if (line.section == Section::input) return input_edits(plan);
-  if (line.section == Section::output) return output_edits(plan);
-  const SpecLineFacts facts = facts_of(plan.config.sharding, line);
+std::vector<SpecEdit> line_edits(const Plan& plan, const RunConfig& config, SpecLine line) {
+  if (line.section == Section::input) return input_edits(plan, config);
+  if (line.section == Section::output) return output_edits(plan, config);
+  const SpecLineFacts facts = facts_of(config.sharding, line);
   const std::vector<std::string> places{facts.place.toStdString()};
   std::vector<SpecEdit> edits;
-  for (const RulePlacement& placement : other_placements(plan, line, facts.placement)) {
+  for (const RulePlacement& placement : other_placements(plan, config.sharding, line, facts.placement)) {
     SpecEdit& edit = edits.emplace_back(QString("%1 = %2").arg(short_place(places[0]), qt(placement_text(placement))),
-                                        places, plan.config);
+                                        places, config);
     put(edit.config.sharding, line, placement);
   }
   if (!is_free(line)) return edits;
-  SpecEdit& without = edits.emplace_back(QObject::tr("without %1").arg(short_place(places[0])), places, plan.config);
+  SpecEdit& without = edits.emplace_back(QObject::tr("without %1").arg(short_place(places[0])), places, config);
   ShardingConfig& sharding = without.config.sharding;
   const auto at = static_cast<std::ptrdiff_t>(line.index);
   if (line.section == Section::rules) sharding.rules.erase(sharding.rules.begin() + at);
@@ -117,17 +117,19 @@ std::vector<SpecEdit> line_edits(const Plan& plan, SpecLine line) {
   return edits;
 }
 
-std::vector<SpecEdit> input_edits(const Plan& plan) { return specs_of_all(plan, true, {}); }
-
-std::vector<SpecEdit> output_edits(const Plan& plan, const std::vector<PartitionSpec>& first) {
-  return specs_of_all(plan, false, first);
+std::vector<SpecEdit> input_edits(const Plan& plan, const RunConfig& config) {
+  return specs_of_all(plan, config, true);
 }
 
-std::vector<SpecEdit> zero_edits(const Plan& plan) {
+std::vector<SpecEdit> output_edits(const Plan& plan, const RunConfig& config) {
+  return specs_of_all(plan, config, false);
+}
+
+std::vector<SpecEdit> zero_edits(const RunConfig& config) {
   std::vector<SpecEdit> edits;
-  for (int64_t stage = 0; stage < plan.config.sharding.zero.stage; ++stage) {
-    SpecEdit& edit = edits.emplace_back(QObject::tr("zero.stage = %1").arg(stage), std::vector<std::string>{zero_place},
-                                        plan.config);
+  for (int64_t stage = 0; stage < config.sharding.zero.stage; ++stage) {
+    SpecEdit& edit =
+        edits.emplace_back(QObject::tr("zero.stage = %1").arg(stage), std::vector<std::string>{zero_place}, config);
     edit.config.sharding.zero.stage = stage;
   }
   return edits;
@@ -135,17 +137,18 @@ std::vector<SpecEdit> zero_edits(const Plan& plan) {
 
 QString deciding_text(const Plan& plan, const Instruction& instruction) {
   QStringList pins;
-  const std::vector<SpecLine> lines = spec_lines(plan.config.sharding);
+  const ShardingConfig sharding = document_of(plan).sharding;
+  const std::vector<SpecLine> lines = spec_lines(sharding);
   for (const std::string& place : deciding_pins(plan, instruction)) {
-    const bool is_given =
-        place == zero_place || std::ranges::any_of(lines, [&](SpecLine line) { return is_on_line(plan, place, line); });
+    const bool is_given = place == zero_place ||
+                          std::ranges::any_of(lines, [&](SpecLine line) { return is_on_line(sharding, place, line); });
     pins << (is_given ? qt(place) : QObject::tr("%1 (not given)").arg(qt(place)));
   }
   return pins.join(", ");
 }
 
-bool is_on_line(const Plan& plan, const std::string& place, SpecLine line) {
-  const std::string of_line = facts_of(plan.config.sharding, line).place.toStdString();
+bool is_on_line(const ShardingConfig& sharding, const std::string& place, SpecLine line) {
+  const std::string of_line = facts_of(sharding, line).place.toStdString();
   return place == of_line || (line.section == Section::rules && place.starts_with(of_line + "."));
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/base/name_pattern.h"
 #include "engine/base/path.h"
+#include "engine/compile/document_of.h"
 #include "engine/config/parameter_specs.h"
 #include "engine/plan/deciding_pins.h"
 #include "gui/document/array_ref.h"
@@ -140,17 +141,18 @@ bool matches_just(const Plan& plan, const std::string& pattern, size_t count) {
   return matched == count;
 }
 
-std::optional<size_t> line_of(const Plan& plan, const std::vector<std::vector<std::string>>& paths) {
-  const ParameterSpecs specs(plan.config.sharding);
+std::optional<size_t> line_of(const Plan& plan, const ShardingConfig& sharding,
+                              const std::vector<std::vector<std::string>>& paths) {
+  const ParameterSpecs specs(sharding);
   const ParameterSpec* line = specs.find(paths.front());
   if (!line) return std::nullopt;
   const auto is_on_it = [&](const auto& path) { return specs.find(path) == line; };
   const auto matched = std::ranges::count_if(plan.parameters, is_on_it, &ParameterPlan::path);
   if (matched != std::ssize(paths) || !std::ranges::all_of(paths, is_on_it)) return std::nullopt;
-  return static_cast<size_t>(line - plan.config.sharding.parameters.data());
+  return static_cast<size_t>(line - sharding.parameters.data());
 }
 
-Spot spot_of(const Plan& plan, const std::vector<Target>& targets) {
+Spot spot_of(const Plan& plan, const ShardingConfig& sharding, const std::vector<Target>& targets) {
   Spot spot;
   spot.kind = targets.front().kind;
   if (spot.kind == Target::Kind::input) spot.names = {"in"};
@@ -166,10 +168,10 @@ Spot spot_of(const Plan& plan, const std::vector<Target>& targets) {
     spot.places = {"sharding." + spot.names.front()};
   const std::string common = common_pattern(spot.names);
   spot.title = common.empty() ? spot.names.front() : common;
-  if (spot.kind == Target::Kind::parameter) spot.line = line_of(plan, spot.paths);
+  if (spot.kind == Target::Kind::parameter) spot.line = line_of(plan, sharding, spot.paths);
   if (spot.kind == Target::Kind::activation)
     spot.is_pattern = spot.names.size() > 1 && !common.empty() && matches_just(plan, common, spot.names.size());
-  if (spot.line) spot.places = {parameter_place(plan.config.sharding.parameters[*spot.line])};
+  if (spot.line) spot.places = {parameter_place(sharding.parameters[*spot.line])};
   else
     for (const std::vector<std::string>& path : spot.paths) spot.places.push_back(parameter_place({path, {}}));
   if (spot.kind != Target::Kind::activation) return spot;
@@ -189,8 +191,8 @@ void constrain(ShardingConfig& sharding, const Spot& spot, const PartitionSpec& 
   for (const std::string& name : spot.names) set(name, false);
 }
 
-SpecEdit edit_of(const Plan& plan, const Spot& spot, const PartitionSpec& spec) {
-  SpecEdit edit{qt(spot.title) + " = " + spec_text(spec), spot.places, plan.config};
+SpecEdit edit_of(const RunConfig& config, const Spot& spot, const PartitionSpec& spec) {
+  SpecEdit edit{qt(spot.title) + " = " + spec_text(spec), spot.places, config};
   ShardingConfig& sharding = edit.config.sharding;
   switch (spot.kind) {
     case Target::Kind::input: sharding.in = spec; break;
@@ -208,13 +210,12 @@ SpecEdit edit_of(const Plan& plan, const Spot& spot, const PartitionSpec& spec) 
 // Edits, each once and each another file than the plan's.
 class EditList {
  public:
-  explicit EditList(const Plan& plan) : plan_(plan) {}
+  explicit EditList(const ShardingConfig& own) : own_(own) {}
 
   void add(SpecEdit edit) {
     const ShardingConfig& sharding = edit.config.sharding;
     const auto is_same = [&](const SpecEdit& other) { return other.config.sharding == sharding; };
-    if (edits_.size() == most_candidates || sharding == plan_.config.sharding || std::ranges::any_of(edits_, is_same))
-      return;
+    if (edits_.size() == most_candidates || sharding == own_ || std::ranges::any_of(edits_, is_same)) return;
     edits_.push_back(std::move(edit));
   }
   void add(std::vector<SpecEdit> edits) {
@@ -223,11 +224,11 @@ class EditList {
   std::vector<SpecEdit> take() { return std::move(edits_); }
 
  private:
-  const Plan& plan_;
+  const ShardingConfig& own_;
   std::vector<SpecEdit> edits_;
 };
 
-void add_array_edits(const Plan& plan, std::span<const StepRef> steps, EditList& edits) {
+void add_array_edits(const Plan& plan, const RunConfig& config, std::span<const StepRef> steps, EditList& edits) {
   std::vector<std::vector<Target>> by_step;
   for (const StepRef id : steps) by_step.push_back(targets_of(plan, step_of(plan, id)));
   const MovedArray& moved = step_of(plan, steps.front()).moved().front();
@@ -247,35 +248,37 @@ void add_array_edits(const Plan& plan, std::span<const StepRef> steps, EditList&
       if (target_of(plan, value.graph_value) == first[t])
         likely.push_back(to_spec(without_partial(value.sharding), plan.mesh));
     }
-    const Spot spot = spot_of(plan, alike);
+    const Spot spot = spot_of(plan, config.sharding, alike);
     for (const PartitionSpec& spec : other_specs(plan, shape, to_spec(without_partial(*now), plan.mesh), likely))
-      edits.add(edit_of(plan, spot, spec));
+      edits.add(edit_of(config, spot, spec));
   }
 }
 
-void add_line_edits(const Plan& plan, std::span<const StepRef> steps, EditList& edits) {
+void add_line_edits(const Plan& plan, const RunConfig& config, std::span<const StepRef> steps, EditList& edits) {
   std::vector<std::string> pins;
   for (const StepRef id : steps) std::ranges::copy(deciding_pins(plan, step_of(plan, id)), std::back_inserter(pins));
-  std::vector<SpecLine> lines = spec_lines(plan.config.sharding);
+  std::vector<SpecLine> lines = spec_lines(config.sharding);
   std::ranges::stable_partition(lines, [&](SpecLine line) {
-    return std::ranges::any_of(pins, [&](const std::string& place) { return is_on_line(plan, place, line); });
+    return std::ranges::any_of(pins,
+                               [&](const std::string& place) { return is_on_line(config.sharding, place, line); });
   });
-  if (std::ranges::count(pins, "sharding.out") > 0) edits.add(output_edits(plan));
-  if (std::ranges::count(pins, "sharding.in") > 0) edits.add(input_edits(plan));
-  if (std::ranges::count(pins, zero_place) > 0) edits.add(zero_edits(plan));
-  for (const SpecLine line : lines) edits.add(line_edits(plan, line));
-  edits.add(output_edits(plan));
-  edits.add(input_edits(plan));
-  edits.add(zero_edits(plan));
+  if (std::ranges::count(pins, "sharding.out") > 0) edits.add(output_edits(plan, config));
+  if (std::ranges::count(pins, "sharding.in") > 0) edits.add(input_edits(plan, config));
+  if (std::ranges::count(pins, zero_place) > 0) edits.add(zero_edits(config));
+  for (const SpecLine line : lines) edits.add(line_edits(plan, config, line));
+  edits.add(output_edits(plan, config));
+  edits.add(input_edits(plan, config));
+  edits.add(zero_edits(config));
 }
 
 }  // namespace
 
 std::vector<SpecEdit> candidate_edits(const Plan& plan, std::span<const StepRef> steps) {
   if (steps.empty() || !plan.graph || step_of(plan, steps.front()).moved().empty()) return {};
-  EditList edits(plan);
-  add_array_edits(plan, steps, edits);
-  add_line_edits(plan, steps, edits);
+  const RunConfig config = document_of(plan);
+  EditList edits(config.sharding);
+  add_array_edits(plan, config, steps, edits);
+  add_line_edits(plan, config, steps, edits);
   return edits.take();
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/config/run_config.h"
 #include "engine/plan/plan.h"
 
 namespace shardscope {

@@ -8,6 +8,8 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/machine/host_machine.h"
+#include "engine/machine/machine_file.h"
 #include "engine/session/processes.h"
 #include "tests/cli/program.h"
 
@@ -71,6 +73,21 @@ class DataFilesTest : public QObject {
     const ProgramResult result = shardrun({"validate", file_, "--set", "data.path=" + text.fileName()});
     text.remove();
     QCOMPARE(result.errors, QString());
+  }
+
+  void a_machine_of_the_run_file_is_relative_to_it_wherever_the_program_runs() {
+    save_machine(reference_host(), folder_.filePath("runs/machine.json").toStdString());
+    const QString named = folder_.filePath("runs/on_a_machine.json");
+    QFile mine(file_), file(named);
+    QVERIFY(mine.open(QIODevice::ReadOnly) && file.open(QIODevice::WriteOnly));
+    const QByteArray run = R"({"machine": "machine.json",)" + mine.readAll().mid(1);
+    QCOMPARE(file.write(run), run.size());
+    file.close();
+    QCOMPARE(shardrun({"plan", named}).code, 0);
+    QVERIFY(QFile::remove(folder_.filePath("runs/machine.json")));
+    const ProgramResult missing = shardrun({"plan", named});
+    QCOMPARE(missing.code, exit_bad_input);
+    QVERIFY2(missing.errors.contains(folder_.filePath("runs/machine.json")), qPrintable(missing.errors));
   }
 
   void ranks_train_and_evaluate_on_it() {

@@ -11,6 +11,8 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/machine/host_machine.h"
+#include "engine/machine/machine_file.h"
 #include "engine/session/recorded_run.h"
 #include "tests/cli/small_run.h"
 #include "tests/export/event_reader.h"
@@ -147,23 +149,60 @@ class ExportTest : public QObject {
   }
 
   void what_a_run_reads_is_never_written_over() {
-    const QString specs = path("read.json"), data = path("read.txt");
+    const QString specs = path("read.json"), data = path("read.txt"), machine = path("machine.json");
+    save_machine(reference_host(), machine.toStdString());
     QCOMPARE(shardrun(QStringList{"export"} + small + QStringList{"--to", "specs", specs}).code, 0);
     QVERIFY(QFile::copy(SHARDSCOPE_SOURCE_DIR "/presets/tiny_text.txt", data));
-    const QByteArray specs_before = bytes_of(specs), data_before = bytes_of(data), run_before = bytes_of(run_file_);
+    const QByteArray specs_before = bytes_of(specs), data_before = bytes_of(data), run_before = bytes_of(run_file_),
+                     machine_before = bytes_of(machine);
     const QStringList with_specs = small + QStringList{"--specs", specs, "--force"};
     const QStringList with_data = {preset("tiny_text"), "--set", "data.path=" + data, "--set", "steps=1", "--force"};
     const QStringList recorded = {run_file_, "--force", "--record", record_};
+    const QStringList on_machine = small + QStringList{"--machine", machine, "--force"};
+    const QStringList machine_of_run = small + QStringList{"--set", "machine=" + machine, "--force"};
+    const QStringList machine_and_more = machine_of_run + QStringList{"--set", "machine.device.cores=4"};
     for (const QStringList& arguments :
          {QStringList{"export"} + with_specs + QStringList{"--to", "csv", specs},
           QStringList{"export"} + with_data + QStringList{"--to", "csv", data},
           QStringList{"train"} + with_specs + QStringList{"--jsonl", specs},
-          QStringList{"train"} + with_data + QStringList{"--parameters", data}, QStringList{"train"} + recorded}) {
+          QStringList{"train"} + with_data + QStringList{"--parameters", data}, QStringList{"train"} + recorded,
+          QStringList{"export"} + on_machine + QStringList{"--to", "csv", machine},
+          QStringList{"export"} + machine_of_run + QStringList{"--to", "csv", machine},
+          QStringList{"export"} + machine_of_run + QStringList{"--to", "specs", machine},
+          QStringList{"train"} + machine_of_run + QStringList{"--jsonl", machine},
+          QStringList{"train"} + machine_and_more + QStringList{"--parameters", machine}}) {
       const ProgramResult result = shardrun(arguments);
       QCOMPARE(result.code, exit_bad_input);
       QVERIFY2(result.errors.contains("would destroy"), qPrintable(result.errors));
     }
     QVERIFY(bytes_of(specs) == specs_before && bytes_of(data) == data_before && bytes_of(run_file_) == run_before);
+    QVERIFY(bytes_of(machine) == machine_before);
+  }
+
+  void a_recorded_run_corrects_the_machine_that_it_was_planned_for() {
+    Machine machine = reference_host();
+    machine.device.instruction_latency = 0;
+    double& rate = machine.device.products[Precision::f32].flops_per_second;
+    rate = 1e6;  // a product takes a small part of what it is predicted to take
+    const QString slow = path("slow.json"), record = path("slow_record"), fixed = path("fixed.json");
+    save_machine(machine, slow.toStdString());
+    const ProgramResult trained =
+        shardrun(QStringList{"train"} + small + QStringList{"--machine", slow, "--steps", "4", "--record", record});
+    QVERIFY2(trained.code == 0, qPrintable(trained.errors));
+    const ProgramResult told = shardrun({"calibrate", "--from", record});
+    QVERIFY2(told.code == 0 && told.output.contains("matrix products in f32: "), qPrintable(told.output));
+    QVERIFY2(told.errors.contains("--out FILE"), qPrintable(told.errors));
+    const ProgramResult written = shardrun({"calibrate", "--from", record, "--out", fixed});
+    QVERIFY2(written.code == 0, qPrintable(written.errors));
+    QVERIFY(load_machine(fixed.toStdString()).device.products.at(Precision::f32).flops_per_second > 20 * rate);
+    QVERIFY(bytes_of(slow) == QByteArray::fromStdString(machine_text(machine)));
+    for (const QString& taken : {fixed, record + "/machine.json"}) {
+      const QByteArray before = bytes_of(taken);
+      QCOMPARE(shardrun({"calibrate", "--from", record, "--out", taken}).code, exit_bad_input);
+      QCOMPARE(bytes_of(taken), before);
+    }
+    QCOMPARE(shardrun({"calibrate", "--from", path("no record")}).code, exit_bad_input);
+    QVERIFY(shardrun({"calibrate", "--out", path("x")}).errors.contains("--from"));
   }
 
   void a_training_that_is_refused_leaves_nothing() {

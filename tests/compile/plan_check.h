@@ -9,6 +9,7 @@
 
 #include "engine/base/align.h"
 #include "engine/base/error.h"
+#include "engine/compile/document_of.h"
 #include "engine/compile/training_graph.h"
 #include "engine/graph/op_definition.h"
 #include "engine/plan/memory_plan.h"
@@ -161,7 +162,9 @@ class PlanCheck {
   // Of states, inputs and outputs, and of activations that have one.
   std::map<ValueId, PartitionSpec> resolved_specs() const {
     const SpecTargets arrays = spec_targets(graph_);
-    const ResolvedSpecs resolved = resolve_run_specs(plan_.config, mesh_, arrays.targets);
+    const RunConfig config = document_of(plan_);
+    const ResolvedSpecs resolved =
+        resolve_run_specs(config.sharding, staged_mesh(config.pipeline, mesh_), arrays.targets);
     std::map<ValueId, PartitionSpec> specs;
     for (size_t i = 0; i < arrays.values.size(); ++i) {
       if (resolved.specs[i].pinned) specs[arrays.values[i]] = resolved.specs[i].spec;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 
 namespace shardscope::test {
 

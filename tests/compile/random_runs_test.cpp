@@ -1,3 +1,5 @@
+#include <QFile>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include "engine/compile/compile.h"
@@ -111,15 +113,42 @@ class RandomRunsTest : public QObject {
     Plan plan = compile({config, machine});
     QCOMPARE(plan.hash, hash);
     plan.machine.device.cores *= 2;  // more cores may make another plan, but do not make this one another
-    QCOMPARE(plan_hash(plan), hash);
+    QCOMPARE(plan_hash(plan, config), hash);
+  }
+
+  void where_rates_and_data_are_from_is_not_in_the_hash() {
+    const std::string presets = SHARDSCOPE_SOURCE_DIR "/presets/";
+    RunConfig config = load_run_file(presets + "tiny_text.json");
+    Machine machine = with_hosts(reference_host(), {1, 1});
+    machine.device.products[Precision::f32].efficiency = {{64, 64, 64, 0.5, ""}};
+    machine.device.kernels["gelu"].efficiency = 0.5;
+    machine.collectives.emplace_back();
+    machine.overlap.push_back({"compute", network_name, 1.5, 1.5, ""});
+    const uint64_t hash = compile({config, machine}).hash;
+    const auto from = [](auto& measured) { measured.source = "2026-01-02, spread 3 %"; };
+    from(machine);
+    from(machine.device);
+    from(machine.device.memory[0]);
+    from(machine.device.products[Precision::f32]);
+    from(machine.device.products[Precision::f32].efficiency[0]);
+    from(machine.device.kernels["gelu"]);
+    from(machine.levels[0]);
+    from(machine.collectives[0]);
+    from(machine.overlap[0]);
+    QCOMPARE(compile({config, machine}).hash, hash);
+    QTemporaryDir folder;
+    QVERIFY(QFile::copy(QString::fromStdString(presets + "tiny_text.txt"), folder.filePath("copy.txt")));
+    config = with_data_paths(config, [&](const std::string&) { return folder.filePath("copy.txt").toStdString(); });
+    QCOMPARE(compile({config, machine}).hash, hash);
   }
 
   void operands_axes_and_layouts_are_in_the_hash() {
-    const Plan plan = compile({preset("parallax_decoder", {4, 2}, LayoutMode::fastest), reference_host()});
+    const RunConfig config = preset("parallax_decoder", {4, 2}, LayoutMode::fastest);
+    const Plan plan = compile({config, reference_host()});
     auto hash_with = [&](auto change) {
       Plan other = plan;
       change(other);
-      return plan_hash(other);
+      return plan_hash(other, config);
     };
     auto first_collective = [](Plan& other) -> CollectiveStart& {
       for (Task& task : other.program.tasks) {

@@ -7,10 +7,11 @@
 
 #include "engine/compile/changed_settings.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
 #include "engine/compile/data_request.h"
+#include "engine/compile/file_paths.h"
 #include "engine/compile/training_graph.h"
 #include "engine/config/parse.h"
+#include "engine/config/write.h"
 #include "engine/data/data_kind.h"
 #include "models/registry.h"
 #include "tests/test_program.h"
@@ -52,7 +53,8 @@ class SettingsTest : public QObject {
   void what_changes_the_numbers_of_a_run_is_listed_by_path() {
     const RunConfig before = load_run_file(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets/tiny_text.json");
     const auto changes = [&](const std::vector<std::string>& assignments, bool with_paths = true) {
-      return changed_settings(before, with_settings(before, assignments), with_paths);
+      return changed_settings(write_run_config(before), write_run_config(with_settings(before, assignments)),
+                              with_paths);
     };
     using Lines = std::vector<std::string>;
     QCOMPARE(changes({}), Lines());

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "engine/compile/settings.h"
 #include "engine/machine/host_machine.h"
 #include "tests/machine/host_rates.h"

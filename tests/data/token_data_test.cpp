@@ -13,16 +13,17 @@
 
 #include "engine/base/random.h"
 #include "engine/data/data_files.h"
-#include "engine/data/data_kind.h"
 #include "engine/data/token_windows.h"
 #include "engine/mesh/mesh.h"
 #include "engine/mesh/sharding.h"
 #include "tests/base/errors_of.h"
+#include "tests/data/made_source.h"
 #include "tests/test_program.h"
 
 namespace token_data_test {
 
 using namespace shardscope;
+using namespace shardscope::test;
 
 namespace {
 
@@ -92,7 +93,7 @@ class TokenDataTest : public QObject {
     return data;
   }
   static Error fault(const NamedOptions& data, const DataRequest& asked = request()) {
-    const std::vector<Error> errors = errors_of([&] { make_data_source(data, asked); });
+    const std::vector<Error> errors = errors_of([&] { made_source(data, asked); });
     return errors.empty() ? Error{"none", "", "", ""} : errors[0];
   }
   static std::string place(const Error& error) { return error.code + " at " + to_string(error.place); }
@@ -183,7 +184,7 @@ class TokenDataTest : public QObject {
     write("book/.hidden", "#####");
     const NamedOptions one = data("text", write("one.txt", text)),
                        many = data("text", folder_.filePath("book").toStdString());
-    const auto file = make_data_source(one, request()), book = make_data_source(many, request());
+    const auto file = made_source(one, request()), book = made_source(many, request());
     for (int64_t step = 0; step < 30; ++step) {
       for (const char* name : {"tokens", "labels"}) {
         QVERIFY(rows(*file, name, step) == rows(*book, name, step));
@@ -201,9 +202,9 @@ class TokenDataTest : public QObject {
       two.append({static_cast<char>(token), static_cast<char>(token >> 8)});
       four.append({static_cast<char>(token), static_cast<char>(token >> 8), 1, 0});
     }
-    const auto narrow = make_data_source(data("tokens", write("two.bin", two)), request(65536));
+    const auto narrow = made_source(data("tokens", write("two.bin", two)), request(65536));
     const auto wide =
-        make_data_source(data("tokens", write("four.bin", four), {{"dtype", std::string("uint32")}}), request(1 << 20));
+        made_source(data("tokens", write("four.bin", four), {{"dtype", std::string("uint32")}}), request(1 << 20));
     for (int64_t step = 0; step < 5; ++step) {
       const Rows a = rows(*narrow, "tokens", step), b = rows(*wide, "tokens", step);
       for (size_t row = 0; row < batch; ++row) {
@@ -216,10 +217,10 @@ class TokenDataTest : public QObject {
   void the_last_share_or_a_file_of_its_own_is_kept_back() {
     const std::string path = write("all.txt", std::string(900, 'a') + std::string(100, 'b'));
     const std::string other = write("other.txt", std::string(100, 'c'));
-    const auto kept = make_validation_source(data("text", path), request());
-    const auto own = make_validation_source(data("text", path, {{"validation_path", other}}), request());
-    const auto trained = make_data_source(data("text", path), request());
-    const auto whole = make_data_source(data("text", path, {{"validation_path", other}}), request());
+    const auto kept = made_validation(data("text", path), request());
+    const auto own = made_validation(data("text", path, {{"validation_path", other}}), request());
+    const auto trained = made_source(data("text", path), request());
+    const auto whole = made_source(data("text", path, {{"validation_path", other}}), request());
     std::set<int32_t> seen;
     for (int64_t step = 0; step < 50; ++step) {
       for (const char* name : {"tokens", "labels"}) {
@@ -233,11 +234,11 @@ class TokenDataTest : public QObject {
   }
 
   void a_section_says_when_it_evaluates() {
-    QCOMPARE(evaluation(data("text", "x")).every, int64_t{0});
+    QCOMPARE(unchecked(data("text", "x")).evaluation.every, int64_t{0});
     const Evaluation asked =
-        evaluation(data("text", "x", {{"evaluate_every", int64_t{5}}, {"evaluate_batches", int64_t{3}}}));
+        unchecked(data("text", "x", {{"evaluate_every", int64_t{5}}, {"evaluate_batches", int64_t{3}}})).evaluation;
     QVERIFY(asked.every == 5 && asked.batches == 3);
-    QCOMPARE(evaluation({"zeros", {{"batch_size", batch}}}).every, int64_t{0});
+    QCOMPARE(unchecked({"zeros", {{"batch_size", batch}}}).evaluation.every, int64_t{0});
   }
 
   void files_that_do_not_serve_are_located_errors() {
@@ -298,7 +299,7 @@ class TokenDataTest : public QObject {
       const std::string path = write("cut/b.txt", letters(100'000));
       write("cut/a.txt", letters(100));
       const auto source =
-          make_data_source(data("text", in_a_folder ? folder_.filePath("cut").toStdString() : path), request());
+          made_source(data("text", in_a_folder ? folder_.filePath("cut").toStdString() : path), request());
       rows(*source, "tokens", 0);
       QCOMPARE(::truncate(path.c_str(), 3000), 0);
       const Error error = errors_of([&] {
@@ -314,7 +315,7 @@ class TokenDataTest : public QObject {
 
   void a_file_that_grows_gives_the_same_until_the_run_ends() {
     const std::string path = write("growing.txt", letters(1000));
-    const auto source = make_data_source(data("text", path), request());
+    const auto source = made_source(data("text", path), request());
     const Rows before = rows(*source, "tokens", 5);
     std::ofstream(path, std::ios::app) << letters(5000);
     QVERIFY(rows(*source, "tokens", 5) == before);
@@ -332,9 +333,9 @@ class TokenDataTest : public QObject {
     const std::string many = folder_.filePath("many").toStdString();
     const auto open_files = [] { return QDir("/proc/self/fd").entryList(QDir::Files | QDir::System).size(); };
     const auto before = open_files();
-    const auto folder = make_data_source(data("text", many), request());
+    const auto folder = made_source(data("text", many), request());
     QVERIFY(open_files() <= before + static_cast<qsizetype>(DataFiles::most_open));
-    const auto one = make_data_source(data("text", write("one_of_many.txt", all)), request());
+    const auto one = made_source(data("text", write("one_of_many.txt", all)), request());
     for (int64_t step = 0; step < 100; ++step) QVERIFY(rows(*folder, "tokens", step) == rows(*one, "tokens", step));
     QVERIFY(open_files() <= before + static_cast<qsizetype>(DataFiles::most_open) + 1);
     for (int i = 0; i < count; ++i) {
@@ -353,27 +354,28 @@ class TokenDataTest : public QObject {
     write("known/b.txt", letters(100));
     write("known/deep/c.txt", letters(50));
     const std::string known = folder_.filePath("known").toStdString(), other = write("kept.txt", letters(60));
-    DataIdentity identity = identify_data(data("text", known, {{"validation_path", other}}));
+    DataIdentity identity = identify_data(unchecked(data("text", known, {{"validation_path", other}})));
     QCOMPARE(identity.kind, std::string("text"));
     QCOMPARE(identity.parts.size(), size_t{1});  // it does not evaluate
     QCOMPARE(identity.parts[0].files.size(), size_t{2});
     QCOMPARE(identity.parts[0].files[1].name, std::string("deep/c.txt"));
     QCOMPARE(identity.parts[0].files[1].bytes, int64_t{50});
     const OptionList evaluates{{"validation_path", other}, {"evaluate_every", int64_t{1}}};
-    identity = identify_data(data("text", known, evaluates));
+    identity = identify_data(unchecked(data("text", known, evaluates)));
     QCOMPARE(identity.parts.size(), size_t{2});
     QCOMPARE(identity.parts[1].option, std::string("validation_path"));
     QCOMPARE(identity.parts[1].files[0].name, std::string("kept.txt"));
     write("kept.txt", letters(59) + "#");
-    QCOMPARE(differences(identity, identify_data(data("text", known, evaluates))),
+    QCOMPARE(differences(identity, identify_data(unchecked(data("text", known, evaluates)))),
              std::vector<std::string>{"data.validation_path: 'kept.txt' has other content, of 60 bytes as before"});
-    QVERIFY(!identify_data({"zeros", {{"batch_size", batch}}}).has_files());
-    QCOMPARE(errors_of([&] { identify_data(data("text", known + "/gone")); }).at(0).code, std::string("missing_file"));
+    QVERIFY(!identify_data(unchecked({"zeros", {{"batch_size", batch}}})).has_files());
+    QCOMPARE(errors_of([&] { identify_data(unchecked(data("text", known + "/gone"))); }).at(0).code,
+             std::string("missing_file"));
   }
 
   void a_token_beyond_the_vocabulary_is_told_with_its_place_in_the_file() {
     const std::string path = write("late.txt", std::string(500, 'a') + "z");
-    const auto source = make_data_source(data("text", path, {{"validation", 0.0}}), request('b'));
+    const auto source = made_source(data("text", path, {{"validation", 0.0}}), request('b'));
     for (int64_t step = 0; step < 1000; ++step) {
       const std::vector<Error> errors = errors_of([&] { rows(*source, "labels", step); });
       if (errors.empty()) continue;

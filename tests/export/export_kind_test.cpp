@@ -1,4 +1,5 @@
 #include "engine/export/export_kind.h"
+#include "engine/compile/document_of.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -80,7 +81,7 @@ const ExportSource& large_source() {
     ExportSource made{plan, MeasuredRun{1e9, {made_trace(*plan, TraceChoice::median, 1)}, {}}, {}, {}, {}};
     made.run->replay = [plan](const std::function<void(const Message&)>& take) {
       take(hello_of(*plan));
-      for (int64_t step = 0; step < plan->config.steps; ++step) take(made_step(*plan, step));
+      for (int64_t step = 0; step < plan->training.steps; ++step) take(made_step(*plan, step));
     };
     return made;
   }();
@@ -129,7 +130,7 @@ class ExportKindTest : public QObject {
       if (is_drawn(kind)) continue;
       std::vector<std::string> pages = kind.pages;
       if (pages.empty()) pages = {""};
-      if (kind.name == "jax" && !is_written_in_flax(source.plan->config)) pages = {"specs"};
+      if (kind.name == "jax" && !is_written_in_flax(document_of(*source.plan))) pages = {"specs"};
       for (const std::string& page : pages) {
         const std::string path =
             folder.filePath(QString::fromStdString(kind.name + page + kind.part_of_name.first)).toStdString();
@@ -195,7 +196,8 @@ class ExportKindTest : public QObject {
     for (const ExportKind& kind : export_kinds()) {
       if (kind.needs_plan) continue;
       const ExportSource source = made_source("tiny_lm_fsdp", false);
-      QCOMPARE(exported_text({nullptr, {}, {}, source.plan->config}, kind.name), exported_text(source, kind.name));
+      QCOMPARE(exported_text({nullptr, {}, {}, document_of(*source.plan)}, kind.name),
+               exported_text(source, kind.name));
     }
     QVERIFY(!find_export_kind("jax").needs_plan);
   }
@@ -319,9 +321,9 @@ class ExportKindTest : public QObject {
     const QTemporaryDir folder;
     const std::string path = folder.filePath("record").toStdString();
     record(*preset_plan("tiny_lm_dp"), path);
-    Plan other = *preset_plan("tiny_lm_dp");
-    other.config.seed += 1;
-    std::ofstream(path + "/run_file.json") << write_run_config(other.config);
+    RunConfig other = document_of(*preset_plan("tiny_lm_dp"));
+    other.seed += 1;
+    std::ofstream(path + "/run_file.json") << write_run_config(other);
     try {
       recorded_source(path);
       QFAIL("it was read");

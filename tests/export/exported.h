@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "engine/export/export_kind.h"
 #include "engine/machine/host_machine.h"
 #include "engine/session/hello.h"

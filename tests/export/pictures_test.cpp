@@ -52,6 +52,16 @@ class PicturesTest : public QObject {
     source_.plan = std::make_shared<Plan>(compile({config, reference_host()}));
   }
 
+  void a_time_line_says_how_hidden_communication_looks_where_there_is_some() {
+    const QByteArray words("hidden behind work");
+    QVERIFY(!content(draw("svg", "timeline")).contains(words));
+    const RunConfig config = system_run("tiny_lm_fsdp", {});
+    ExportSource on_hosts;
+    on_hosts.plan = std::make_shared<Plan>(compile({config, with_hosts(reference_host(), {4, 4})}));
+    QVERIFY(on_hosts.plan->simulation.communication.at(0).hidden > 0);
+    QVERIFY(content(draw(on_hosts, "svg", {"timeline"})).contains(words));
+  }
+
   void each_page_can_be_drawn_data() {
     QTest::addColumn<QString>("page");
     QTest::addColumn<QByteArray>("word");

@@ -17,6 +17,7 @@
 #include <limits>
 #include <random>
 
+#include "engine/compile/document_of.h"
 #include "engine/machine/host_machine.h"
 #include "engine/session/hello.h"
 #include "gui/window/attach_dialog.h"
@@ -185,8 +186,9 @@ class AttachTest : public WindowCase {
     QVERIFY(greet(QByteArray::fromStdString(to_json_line(hello_of(theirs)) + to_json_line(rank))));
     QTRY_VERIFY2_WITH_TIMEOUT(run().plan(), qPrintable(problems()), patience);
     QVERIFY(planner().is_current());
-    QCOMPARE(document().config().hosts, theirs.config.hosts);
-    QVERIFY(document().config().mesh_axes == theirs.config.mesh_axes);
+    const RunConfig their_file = document_of(theirs);
+    QCOMPARE(document().config().hosts, their_file.hosts);
+    QVERIFY(document().config().mesh_axes == their_file.mesh_axes);
     QVERIFY(document().path().isEmpty() && !document().is_modified());
     QCOMPARE(plan().hash, theirs.hash);
     QVERIFY((plan().ranks_per_host == std::vector<int>{1, 1}));

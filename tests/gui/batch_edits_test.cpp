@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/compile/document_of.h"
 #include "gui/document/spec_batch.h"
 #include "gui/document/spec_text.h"
 #include "gui/look/appearance.h"
@@ -359,7 +360,7 @@ class BatchEditsTest : public WindowCase {
     QVERIFY((spec(kernel(0)) == PartitionSpec{{{"data"}, {}}}));
     QVERIFY(field->hasFocus());
     QTRY_VERIFY_WITH_TIMEOUT(workspace().run.plan(), patience);
-    QVERIFY(workspace().run.plan()->config == document().config());
+    QVERIFY(document_of(*workspace().run.plan()) == document().config());
   }
 
   void a_spec_for_all_layers_is_one_line_that_means_them_alone() {

@@ -149,7 +149,7 @@ class CompareTest : public WindowCase {
       if (cell("sweep", row, SweepModel::mesh_column) == "batch=2, model=2")
         QCOMPARE(cell("sweep", row, SweepModel::collectives_column), collectives);
     QVERIFY(window_->show_page("collectives"));
-    const auto mode = static_cast<int>(plan().config.sharding.mode);
+    const auto mode = static_cast<int>(plan().as_written ? LayoutMode::as_written : LayoutMode::fastest);
     QTRY_COMPARE_WITH_TIMEOUT(window_->findChild<QLabel*>(QString("mode%1_3").arg(mode))->text(), collectives,
                               patience);
   }

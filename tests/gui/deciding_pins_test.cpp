@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/compile/document_of.h"
 #include "engine/machine/host_machine.h"
 #include "engine/plan/deciding_pins.h"
+#include "engine/shard/spec_rules.h"
 #include "gui/workspace/reshard_edits.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
@@ -55,7 +57,7 @@ std::map<std::string, RulePlacement> placements(const ShardingConfig& sharding) 
 
 // Whether an edit has another spec than the plan's file where a pin stands, or adds the one that is missing there.
 bool changes(const SpecEdit& edit, const Plan& plan, const std::string& pin) {
-  const ShardingConfig &now = plan.config.sharding, &then = edit.config.sharding;
+  const ShardingConfig now = document_of(plan).sharding, &then = edit.config.sharding;
   if (pin == zero_place) return now.zero != then.zero;
   const auto before = placements(now), after = placements(then);
   const auto on_line = std::ranges::find_if(before, [&](const auto& one) {

@@ -4,6 +4,7 @@
 #include <QThread>
 #include <set>
 
+#include "engine/compile/document_of.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/flow_page.h"
 #include "gui/pages/flow_words.h"
@@ -261,15 +262,16 @@ class FlowTest : public WindowCase {
     const FlowNode* gather = gather_of("gelu");
     QVERIFY(gather || (gather = gather_of("linear1")));
     const std::vector<SpecEdit> edits = candidate_edits(plan(), gather->steps);
+    const RunConfig file = document_of(plan());
     QVERIFY(edits.size() > 3);
     std::set<QString> texts;
     for (const SpecEdit& edit : edits) {
       QVERIFY2(texts.insert(edit.text).second, qPrintable(edit.text));
-      QVERIFY(edit.config != plan().config);
+      QVERIFY(edit.config != file);
       RunConfig same = edit.config;
-      same.sharding = plan().config.sharding;
-      QVERIFY(same == plan().config);
-      const ShardingConfig &now = plan().config.sharding, &then = edit.config.sharding;
+      same.sharding = file.sharding;
+      QVERIFY(same == file);
+      const ShardingConfig &now = file.sharding, &then = edit.config.sharding;
       const int changed = (now.in != then.in) + (now.out != then.out) + (now.parameters != then.parameters) +
                           (now.constraints != then.constraints) + (now.rules != then.rules) + (now.zero != then.zero);
       QCOMPARE(changed, 1);

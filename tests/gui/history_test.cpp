@@ -50,7 +50,7 @@ class HistoryTest : public QObject {
 
   HelloMessage hello() {
     HelloMessage hello;
-    hello.config_json = write_run_config(plan_->config);
+    hello.config_json = plan_->run_file;
     hello.plan_hash = plan_->hash;
     hello.ranks = 8;
     hello.plan_steps = plan_step_names(*plan_);
@@ -163,7 +163,7 @@ class HistoryTest : public QObject {
     QVERIFY(std::ranges::is_sorted(runs, std::greater(), &StoredRun::id));
     QCOMPARE(runs[0].mesh, QString("data 4 x model 2"));
     QCOMPARE(runs[0].work, step_work(*plan_));
-    QCOMPARE(runs[0].steps, qint64(plan_->config.steps));
+    QCOMPARE(runs[0].steps, qint64(plan_->training.steps));
     store().remove(runs[0]);
     QCOMPARE(store().runs()[0].id, runs[1].id);
   }

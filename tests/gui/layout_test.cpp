@@ -537,7 +537,7 @@ class LayoutTest : public QObject {
     for (const int size : {2, 1, 4}) {
       set_axis_size(document(), 0, size);
       QTRY_VERIFY_WITH_TIMEOUT(modes->plan_of(LayoutMode::as_written), patience);
-      QCOMPARE(modes->plan_of(LayoutMode::as_written)->config.mesh_axes[0].size, int64_t{size});
+      QCOMPARE(modes->plan_of(LayoutMode::as_written)->mesh.axes()[0].size, int64_t{size});
     }
   }
 

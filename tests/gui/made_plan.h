@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/config/write.h"
 #include "engine/machine/host_machine.h"
 #include "engine/mesh/partition_spec.h"
 #include "gui/document/edits.h"
@@ -84,7 +85,11 @@ inline OpId add_op(Graph& graph, const std::string& name) {
 
 inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   Plan plan;
-  plan.config = config;
+  plan.run_file = write_run_config(config);
+  plan.training.model = config.model.name;
+  plan.training.steps = config.steps;
+  plan.pipeline.shape.microbatches = static_cast<int>(config.schedule.microbatches);
+  plan.as_written = config.sharding.mode == LayoutMode::as_written;
   plan.mesh = Mesh(config.mesh_axes);
   plan.machine = reference_host();
   plan.ranks_per_host = {plan.mesh.device_count()};

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <latch>
 
+#include "engine/compile/document_of.h"
 #include "engine/config/parse.h"
 #include "engine/mesh/device_count.h"
 #include "tests/gui/made_plan.h"
@@ -27,7 +28,7 @@ class PlannerTest : public QObject {
       planner.request(config);
     }
     QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), 60000);
-    QVERIFY(planner.plan()->config == config);
+    QVERIFY(document_of(*planner.plan()) == config);
     QVERIFY(delivered.count() >= 1);
     QVERIFY(planner.is_current());
   }
@@ -86,7 +87,7 @@ class PlannerTest : public QObject {
     config.steps = 2;
     planner.request(config);
     QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), 60000);
-    QCOMPARE(planner.plan()->config.steps, int64_t{2});
+    QCOMPARE(planner.plan()->training.steps, int64_t{2});
     QCOMPARE(cancelled->load(), 1);
   }
 

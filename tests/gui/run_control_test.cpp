@@ -323,12 +323,12 @@ class RunControlTest : public QObject {
     QVERIFY(accept());
     end_process();
     use_own_settings();
-    Plan plan = made::plan(made::config());
-    plan.config.hosts = "h0:6,h1:2";
+    RunConfig config = made::config();
+    config.hosts = "h0:6,h1:2";
     QFile running(path("running"));
     QVERIFY(running.open(QIODevice::WriteOnly));
     run_ = std::make_unique<RunControl>(path("shardrun"));
-    run_->start(std::make_shared<const Plan>(plan));
+    run_->start(std::make_shared<const Plan>(made::plan(config)));
     QVERIFY(accept());
     QCOMPARE(load_run_config(arguments().value(1).toStdString()).hosts, std::string("h0:6,h1:2"));
   }

@@ -2,16 +2,21 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMessageBox>
 #include <QStandardPaths>
 #include <QTest>
 #include <QToolButton>
 #include <QWheelEvent>
 #include <algorithm>
 
+#include "engine/machine/chosen_machine.h"
+#include "engine/machine/host_machine.h"
+#include "engine/session/hello.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/timeline_page.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
 
@@ -138,6 +143,44 @@ class TimelineTest : public WindowCase {
     QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 2)));
     workspace().selection.select_step(std::nullopt);
     QVERIFY2(!facts().contains("rank"), qPrintable(facts()));
+  }
+
+  void a_measured_step_corrects_the_machine_of_the_document_as_one_step_of_undo() {
+    Machine machine = reference_host();
+    machine.device.instruction_latency = 0;
+    RunConfig config = made::small_gpt(1, 2, 1);
+    config.machine = machine_choice(machine);
+    close_window();
+    open_window(compiled_plans(), config, {1280, 900});
+    QVERIFY(window_->show_page("timeline"));
+    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled() && workspace().planner.is_current(), patience);
+    auto* button = page()->findChild<QToolButton*>("timelineCorrect");
+    QVERIFY(!button->isVisible());
+    TraceMessage trace{TraceChoice::median, 1, std::vector<std::vector<PlanStepTime>>(2)};
+    for (std::vector<PlanStepTime>& times : trace.ranks) {
+      int64_t now = 0;
+      for (int position = 0; position < plan().instructions().size(); ++position) {
+        const int64_t end = now + std::llround(2e9 * plan().seconds(position));
+        times.push_back({now, now, end});
+        now = end;
+      }
+    }
+    workspace().run.begin_replay(workspace().planner.plan());
+    workspace().run.receive(hello_of(plan()));
+    workspace().run.receive(trace);
+    QTRY_VERIFY_WITH_TIMEOUT(!page()->is_busy() && button->isVisible(), patience);
+    button->click();
+    auto* box = page()->findChild<QMessageBox*>("machineCorrection");
+    QVERIFY2(box && box->text().contains("matrix products in f32: 2 times as long"),
+             box ? qPrintable(box->text()) : "");
+    for (QAbstractButton* choice : box->buttons())
+      if (box->buttonRole(choice) == QMessageBox::AcceptRole) choice->click();
+    QVERIFY(document().config().machine != config.machine);
+    QTRY_VERIFY_WITH_TIMEOUT(workspace().planner.is_current(), patience);
+    const double now = plan().machine.device.products.at(Precision::f32).flops_per_second;
+    QVERIFY(std::abs(now * 2 / machine.device.products.at(Precision::f32).flops_per_second - 1) < 0.01);
+    document().undo_stack().undo();
+    QCOMPARE(document().config().machine, config.machine);
   }
 
   // Press, release, the double click, and its release: under the pointer is then another step.

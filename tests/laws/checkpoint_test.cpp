@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/checkpoint/checkpoint_reader.h"
+#include "engine/compile/document_of.h"
 #include "engine/machine/host_machine.h"
 #include "tests/compile/system_preset.h"
 #include "tests/laws/training_agreement.h"
@@ -123,7 +124,7 @@ class CheckpointTest : public QObject {
     QFETCH(int, index);
     const SystemPreset& preset = system_presets()[static_cast<size_t>(index)];
     const Plan plan = plan_of(preset, split_mesh(preset));
-    QCOMPARE(plan.config.deterministic, preset.name != "nnx_gpt2" && preset.name != "tiny_text");  // these drop
+    QCOMPARE(document_of(plan).deterministic, preset.name != "nnx_gpt2" && preset.name != "tiny_text");  // these drop
     QTemporaryDir folder;
     const std::string path = folder.path().toStdString();
     const ThreadTraining whole = train_in_threads(plan, 6);

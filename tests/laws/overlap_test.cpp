@@ -90,7 +90,7 @@ class OverlapTest : public QObject {
     std::vector<std::string> overrides;
     for (const QString& setting : settings) overrides.push_back(setting.toStdString());
     const Plan plan = compile({load_preset(preset.toStdString(), overrides), reference_host()});
-    const Mesh mesh = mesh_of_a_stage(plan.config.pipeline, plan.mesh);
+    const Mesh mesh = mesh_of_a_stage(plan.mesh, plan.pipeline.axis);
     const int threads = plan.threads_per_rank;
 
     Plan overlapped = plan;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/compile/compile.h"
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 #include "engine/compile/settings.h"
 
 namespace shardscope {

@@ -85,7 +85,7 @@ class StageMemory {
       const bool apart = other.end <= made.begin || made.end <= other.begin;
       if (!apart && &other != &made) other.microbatch = never;
     }
-    made.microbatch = once || adds_up || plan_.config.schedule.microbatches == 1 ? always : microbatch;
+    made.microbatch = once || adds_up || plan_.pipeline.shape.microbatches == 1 ? always : microbatch;
   }
 
   bool is_state(int id) const {

@@ -119,13 +119,13 @@ class CollectivesTest : public QObject {
       const MachinePrices prices(machine, devices);
       const GroupPlacement groups = prices.place(random.groups(devices));
       if (groups.level() < 0) continue;
-      const std::vector<double> rates = link_rates(machine, prices.topology());
+      const std::vector<LevelLinks> of_level = links_of(machine, prices.topology());
       double fastest = 0;
       for (int used : levels_used(groups)) {
         const Level& level = machine.levels[static_cast<size_t>(used)];
         const double links =
             level.kind == LevelKind::ring ? 2 : std::max(1.0, 2.0 * static_cast<double>(level.dims.size()));
-        fastest = std::max(fastest, rates[static_cast<size_t>(used)] * links);
+        fastest = std::max(fastest, of_level[static_cast<size_t>(used)].bytes_per_second * links);
       }
       for (InstructionKind kind : collectives) {
         const double payload = random.real(1, 1e12), least = wire_bytes(kind, payload, groups.size) / fastest;

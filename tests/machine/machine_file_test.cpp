@@ -166,8 +166,7 @@ class MachineFileTest : public QObject {
     std::map<std::string, std::set<std::string>> missing;  // by the object without its number: what it must have
     visit_members(document, "", [&](JsonNode& object, size_t i, const std::string& place) {
       const JsonNode before = object;
-      object.keys.erase(object.keys.begin() + static_cast<int64_t>(i));
-      object.items.erase(object.items.begin() + static_cast<int64_t>(i));
+      object.remove(object.keys[i]);
       const std::vector<Error> errors = faults_of(print_json_line(document));
       object = before;
       if (errors.empty() || errors[0].code != "missing_key") return;

@@ -32,9 +32,9 @@ const QMap<QString, QStringList> may_use = {
     {"engine/shard", {"engine/ops", "engine/program", "engine/config", "engine/machine"}},
     {"engine/simulate", {"engine/program", "engine/machine"}},
     {"engine/plan/schedules", {"engine/base", "engine/program"}},
-    {"engine/plan", {"engine/shard", "engine/simulate", "engine/config", "engine/plan/schedules"}},
-    {"engine/data", {"engine/config"}},
-    {"engine/compile", {"engine/plan", "engine/optim", "models", "engine/data"}},
+    {"engine/data", {"engine/mesh"}},
+    {"engine/plan", {"engine/shard", "engine/simulate", "engine/config", "engine/plan/schedules", "engine/data"}},
+    {"engine/compile", {"engine/plan", "engine/optim", "models"}},
     {"engine/comm", {"engine/base"}},
     {"engine/runtime/kernels", {"engine/ops"}},
     {"engine/runtime", {"engine/plan", "engine/comm", "engine/runtime/kernels"}},
@@ -154,6 +154,27 @@ QStringList including(const QString& header, const std::function<bool(const Sour
   return found;
 }
 
+// By which includes of ours a file comes to a header: "a.cpp, b.h, c.h"; empty where it does not.
+QString way_to(const QString& header, const QString& file) {
+  QMap<QString, QStringList> includes;
+  for (const Source& source : sources()) includes[source.path] = source.includes;
+  QMap<QString, QString> from = {{file, QString()}};
+  for (QStringList open = {file}; !open.isEmpty();) {
+    const QString at = open.takeFirst();
+    if (at == header) {
+      QStringList way;
+      for (QString step = at; !step.isEmpty(); step = from[step]) way.prepend(step);
+      return way.join(", ");
+    }
+    for (const QString& include : includes.value(at)) {
+      if (from.contains(include) || !includes.contains(include)) continue;
+      from[include] = at;
+      open += include;
+    }
+  }
+  return {};
+}
+
 bool anywhere(const Source&) { return true; }
 
 const QString qt_header = "(Qt?[A-Z]\\w*(/.*)?|q[a-z]+\\.h)";
@@ -246,6 +267,26 @@ class DirectionsTest : public QObject {
   void only_the_gui_uses_widgets() {
     const QStringList wrong = including("(QtWidgets/.*|QWidget|QApplication|QMainWindow|QtCharts/.*|QChart.*)",
                                         [](const Source& source) { return source.folder.startsWith("viz/"); });
+    QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
+  }
+
+  // What they need of a run file is in the plan. Pages come to it by the document, which they edit, and not beside it.
+  void those_who_run_or_show_a_plan_do_not_see_the_run_config() {
+    const QString run_config = "engine/config/run_config.h";
+    QVERIFY(!way_to(run_config, "engine/compile/compile.cpp").isEmpty());
+    const QStringList without = {"engine/worker",  "engine/runtime",    "engine/runtime/kernels",
+                                 "engine/session", "engine/checkpoint", "engine/simulate",
+                                 "viz/text",       "viz/paint"};
+    QStringList wrong;
+    for (const Source& source : sources()) {
+      const QString way = without.contains(source.folder) ? way_to(run_config, source.path) : QString();
+      if (!way.isEmpty()) wrong += way;
+    }
+    // It compares the document with the run file of the plan that its edit was searched for.
+    const QString edits_the_document = "gui/pages/flow_cause.cpp";
+    wrong += including(
+        "engine/config/run_config\\.h|engine/config/parse\\.h|engine/compile/document_of\\.h",
+        [&](const Source& source) { return source.folder == "gui/pages" && source.path != edits_the_document; });
     QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
   }
 

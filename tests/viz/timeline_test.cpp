@@ -4,7 +4,10 @@
 #include <random>
 #include <set>
 
+#include "engine/compile/compile.h"
+#include "engine/compile/file_paths.h"
 #include "engine/graph/graph.h"
+#include "engine/machine/host_machine.h"
 #include "tests/program/made_instruction.h"
 #include "tests/test_program.h"
 #include "viz/paint/timeline_colors.h"
@@ -269,6 +272,26 @@ class TimelineTest : public QObject {
     QCOMPARE(predicted.track.seconds(0, 5), (PartSeconds{4, 0.75, 0}));
   }
 
+  void a_transfer_is_exposed_while_the_stage_waits_for_collectives_and_hidden_while_it_works() {
+    const Machine two_hosts = with_hosts(reference_host(), {2, 2});
+    RunConfig config = load_run_file(SHARDSCOPE_SOURCE_DIR "/presets/tiny_lm_fsdp.json");
+    config.mesh_axes[0].size = 4;
+    const Plan plan = compile({config, two_hosts});
+    const Simulation::Communication& told = plan.simulation.communication.at(0);
+    QVERIFY(told.hidden > 0 && told.exposed > 0);
+    const PredictedStep predicted = predicted_step(plan);
+    QCOMPARE(predicted.streams.size(), size_t{1});
+    const TimelineTrack& stream = predicted.streams.front().track;
+    const PartSeconds sum = stream.seconds(0, predicted.seconds);
+    QVERIFY(std::abs(sum[size_t(TimePart::hidden)] - told.hidden) < 1e-9 * predicted.seconds);
+    QVERIFY(std::abs(sum[size_t(TimePart::transfer)] - told.exposed) < 1e-9 * predicted.seconds);
+    for (const TrackSlice& slice : stream.slices()) {
+      const double waited = predicted.track.seconds(slice.start, slice.end)[size_t(TimePart::transfer)];
+      const double expected = slice.part == TimePart::transfer ? slice.end - slice.start : 0;
+      QVERIFY(std::abs(waited - expected) < 1e-9 * predicted.seconds);
+    }
+  }
+
   void every_step_has_a_colour_of_the_legend_and_the_legend_has_all_the_time() {
     const Plan plan = four_ranks();
     for (const Theme* theme : {&light_theme(), &dark_theme()})
@@ -308,6 +331,11 @@ class TimelineTest : public QObject {
     QCOMPARE(image.pixel(25, 1), of_step[1]);
     QCOMPARE(image.pixel(30, 1), qRgb(100, 0, 0));  // half a pixel
     QCOMPARE(image.pixel(35, 1), ink.background);
+    const TimelineTrack hidden({{0, 20, 1, TimePart::hidden}, {20, 40, 1, TimePart::transfer}});
+    paint_track(image, image.rect(), hidden, 0, 40, ink);
+    QCOMPARE(image.pixel(5, 1), qRgb(0, static_cast<int>(std::lround(200 * pale)), 0));
+    QCOMPARE(image.pixel(25, 1), of_step[1]);
+    paint_track(image, image.rect(), track, 0, 40, ink);
     paint_track(image, QRect(-20, 2, 40, 4), track, 0, 40, ink);  // what lies beyond the picture is not painted
     QCOMPARE(image.pixel(5, 2), of_step[1]);
   }

@@ -12,7 +12,6 @@
 #include <mutex>
 
 #include "engine/comm/rank_world.h"
-#include "engine/data/data_kind.h"
 #include "engine/worker/data_check.h"
 #include "engine/worker/import_parameters.h"
 #include "engine/worker/parameter_file.h"
@@ -406,10 +405,10 @@ class CheckpointingTest : public QObject {
     QCOMPARE(error.place.file, run.step_at(4));
     QVERIFY(error.message.ends_with("data.path: 'text.txt' had 6000 bytes and has 6001"));
     QVERIFY(error.hint.find("--allow-changed-data") != std::string::npos);
-    QCOMPARE(error_of([&] { check_checkpoints(plan, run.options, identify_data(plan.config.data)); }), error);
+    QCOMPARE(error_of([&] { check_checkpoints(plan, run.options, identify_data(plan.training.data)); }), error);
 
     run.options.allow_changed_data = true;
-    check_checkpoints(plan, run.options, identify_data(plan.config.data));
+    check_checkpoints(plan, run.options, identify_data(plan.training.data));
     QCOMPARE(run.train(plan, 5).steps.size(), size_t{1});
     QVERIFY(run.was_said("warning: the data changed since it was written: data.path: 'text.txt' had 6000 bytes"));
 
@@ -418,7 +417,7 @@ class CheckpointingTest : public QObject {
     CheckpointOptions evaluation;
     evaluation.resume = run.step_at(4);
     const Plan evaluates = run.plan({"optimizer=null"});
-    check_checkpoints(evaluates, evaluation, identify_data(evaluates.config.data));
+    check_checkpoints(evaluates, evaluation, identify_data(evaluates.training.data));
     QCOMPARE(train_in_threads(evaluates, 1, {}, {}, {}, evaluation).steps.size(), size_t{1});
 
     // From there on its checkpoints are of the data as they are now.
@@ -451,7 +450,7 @@ class CheckpointingTest : public QObject {
     const ThreadTraining rest = run.train(run.plan(), 3);
     QVERIFY(rest.parameters == uninterrupted.parameters);
     QVERIFY(run.was_said("warning: it does not say with which data it was trained"));
-    QVERIFY(CheckpointReader(run.step_at(3)).index().data == identify_data(run.plan().config.data));
+    QVERIFY(CheckpointReader(run.step_at(3)).index().data == identify_data(run.plan().training.data));
     // Made-up data follow from the run file, which it has.
     Run made_up;
     made_up.train(small_plan(), 2);
@@ -483,7 +482,7 @@ class CheckpointingTest : public QObject {
   void a_rank_with_other_data_than_the_run_began_with_says_so() {
     const TextRun run;
     const Plan plan = run.plan();
-    const DataIdentity at_start = identify_data(plan.config.data);
+    const DataIdentity at_start = identify_data(plan.training.data);
     RankWorld world = make_self_world(0);
     std::vector<std::string> said;
     const auto check = [&](bool allow) {
@@ -497,7 +496,7 @@ class CheckpointingTest : public QObject {
     QCOMPARE(error.message, std::string("the files that this rank reads are not those with which the run began: "
                                         "data.path: 'text.txt' had 6000 bytes and has 5000"));
     QVERIFY(said.empty());
-    QVERIFY(check(true) == identify_data(plan.config.data));
+    QVERIFY(check(true) == identify_data(plan.training.data));
     QCOMPARE(said.size(), size_t{1});
     std::filesystem::remove(run.text);
     QCOMPARE(error_of([&] { check(true); }).code, std::string("missing_file"));

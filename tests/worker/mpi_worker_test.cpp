@@ -43,11 +43,11 @@ int run_rank_of(const std::string& directory, int argc, char** argv) {
   RankOptions options;
   options.session_directory = directory;
   options.steps = scenario == "endless" ? 1'000'000 : 4;
-  options.config = [&] {
+  options.plan = [&](const Machine& machine) {
     if (scenario == "unreadable" && rank == 1) throw Failure({"missing_file", "the file is gone", directory, ""});
     RunConfig config = load_run_config(directory + "/config.json");
     if (scenario == "other_plan" && rank == 2) config.seed = 1;
-    return config;
+    return compile({config, machine});
   };
   options.on_step = [&](const StepMessage& step) {
     if (scenario == "failing" && step.step == 1) throw std::runtime_error("the disk is full");

@@ -125,18 +125,19 @@ class ParameterInitTest : public QObject {
   }
 
   void stored_bytes_are_those_that_initialisation_wrote() {
-    const Plan plan = compile({load_preset("parallax_decoder", small_size()), reference_host()});
-    const StoredBytes all = stored_on_one_device(plan.config);
+    const RunConfig config = load_preset("parallax_decoder", small_size());
+    const Plan plan = compile({config, reference_host()});
+    const StoredBytes all = stored_on_one_device(config);
     int64_t parameters = 0;
     for (const ParameterPlan& parameter : plan.parameters) parameters += element_count(parameter.shape) * 4;
     QCOMPARE(all.parameters, parameters);
     QCOMPARE(all.optimizer, 2 * parameters);
 
-    const StoredBytes none = stored_on_one_device(plan.config, [](Plan& one) { initialise(one).instructions.clear(); });
+    const StoredBytes none = stored_on_one_device(config, [](Plan& one) { initialise(one).instructions.clear(); });
     QCOMPARE(none.parameters, int64_t{0});
     QCOMPARE(none.optimizer, int64_t{0});
 
-    const StoredBytes fewer = stored_on_one_device(plan.config, [&](Plan& one) {
+    const StoredBytes fewer = stored_on_one_device(config, [&](Plan& one) {
       const ValueId first = one.graph->states[one.parameters.front().state].initial;
       std::erase_if(initialise(one).instructions, [&](const Instruction& instruction) {
         return one.program.values[instruction.results()[0]].graph_value == first;

@@ -1,4 +1,6 @@
 #include "engine/worker/predictions.h"
+#include "engine/compile/example_plan.h"
+#include "engine/config/write.h"
 #include "engine/machine/host_machine.h"
 
 #include <QTemporaryDir>
@@ -28,8 +30,9 @@ class PredictionsTest : public QObject {
       QTemporaryDir folder;
       const std::string path = folder.filePath("parameters").toStdString();
       std::ofstream(path).close();
-      const ThreadTraining trained = train_in_threads(compile({config, reference_host()}), 40, {}, {}, path);
-      const Predictions columns = predict(config, reference_host(), path);
+      const Plan plan = compile({config, reference_host()});
+      const ThreadTraining trained = train_in_threads(plan, 40, {}, {}, path);
+      const Predictions columns = predict(example_plan(plan.run_file, reference_host()), path);
       QCOMPARE(columns.size(), size_t{3});
       QCOMPARE(columns[0].name + " " + columns[1].name + " " + columns[2].name,
                std::string("inputs targets predictions"));
@@ -56,7 +59,7 @@ class PredictionsTest : public QObject {
 
   void data_without_an_end_have_none() {
     try {
-      check_predictions(system_run("tiny_lm_dp", {}));
+      check_predictions(compile({system_run("tiny_lm_dp", {}), reference_host()}).training.data);
       QFAIL("accepted");
     } catch (const Failure& failure) {
       QCOMPARE(to_string(failure.errors().front().place), std::string("data.kind"));
@@ -69,7 +72,7 @@ class PredictionsTest : public QObject {
     const std::string path = folder.filePath("short").toStdString();
     std::ofstream(path) << "short";
     try {
-      predict(system_run("mintext_mlp", {}), reference_host(), path);
+      predict(example_plan(write_run_config(system_run("mintext_mlp", {})), reference_host()), path);
       QFAIL("read");
     } catch (const Failure& failure) {
       QCOMPARE(to_string(failure.errors().front().place), path);

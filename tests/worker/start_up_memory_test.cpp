@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "engine/comm/mapping.h"
+#include "engine/compile/document_of.h"
 #include "engine/machine/host_machine.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
@@ -110,7 +111,7 @@ class StartUpMemoryTest : public QObject {
     CheckpointOptions options;
     options.resume = folder.path().toStdString();
     const int status = status_of([&] {  // what it holds is not counted
-      RunConfig config = plan.config;
+      RunConfig config = document_of(plan);
       config.mesh_axes[0].size = 2;
       CheckpointOptions saving;
       saving.folder = options.resume;

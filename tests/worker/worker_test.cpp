@@ -8,10 +8,10 @@
 
 #include "engine/base/align.h"
 #include "engine/compile/data_request.h"
-#include "engine/data/data_kind.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/registry.h"
 #include "engine/runtime/kernels/kernel.h"
+#include "tests/data/made_source.h"
 #include "tests/test_program.h"
 
 namespace worker_test {
@@ -32,7 +32,6 @@ Plan gathering_plan() {
   auto graph = std::make_shared<Graph>();
   Plan plan;
   plan.mesh = Mesh({{"data", 2}, {"model", 2}});
-  plan.config.data = {"synthetic_lm", {{"batch_size", int64_t{4}}}};
   plan.machine.device.cores = 2;
   plan.hash = 42;
   const auto lay = [&](ValueId id, Sharding sharding, int buffer) {
@@ -89,6 +88,7 @@ Plan gathering_plan() {
   plan.parameters.push_back(stored);
   plan.graph = graph;
   plan.input_values = {{labels, tokens}};
+  plan.training.data = test::training_data({"synthetic_lm", {{"batch_size", int64_t{4}}}}, data_request(*graph));
   plan.metrics = {{"loss", {loss}}, {"accuracy", {accuracy}}};
   std::vector<Instruction> initial;
   for (StateId id : {stored.state, follower}) {
@@ -185,8 +185,9 @@ class WorkerTest : public QObject {
     for (const auto& [name, value] : graph.inputs) graph.values[value].type.dtype = DType::f32;
     for (int value : plan.input_values[0]) plan.program.values[value].dtype = DType::f32;
     plan.graph = std::make_shared<Graph>(graph);
-    plan.config.data = {"normal", {{"batch_size", int64_t{4}}, {"seed", int64_t{6}}}};
-    const auto source = make_data_source(plan.config.data, data_request(graph));
+    const NamedOptions normal{"normal", {{"batch_size", int64_t{4}}, {"seed", int64_t{6}}}};
+    plan.training.data = test::training_data(normal, data_request(graph));
+    const auto source = make_data_source(plan.training.data);
 
     for (int64_t steps : {1, 2, 5}) {
       auto communicators = make_thread_communicators(4);

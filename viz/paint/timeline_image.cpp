@@ -47,6 +47,8 @@ void paint_track(QImage& image, const QRect& place, const TimelineTrack& track, 
     Mixture mixture;
     mixture.add(color(TimePart::work, ink.work), column.share[size_t(TimePart::work)]);
     mixture.add(color(TimePart::transfer, ink.transfer), column.share[size_t(TimePart::transfer)]);
+    const float hidden = column.share[size_t(TimePart::hidden)] * static_cast<float>(pale);
+    mixture.add(color(TimePart::hidden, ink.transfer), hidden);
     high[i] = mixture.over(ink.background);
     mixture.add(ink.waiting, column.share[size_t(TimePart::waiting)]);
     low[i] = mixture.over(ink.background);

@@ -84,18 +84,36 @@ void add_delays(const Plan& plan, RankTimes times, int stage, std::vector<RankTi
   }
 }
 
+// `waits`: of the stage for collectives, in order.
+void add_transfer(const TransferSpan& transfer, std::span<const TimeSpan> waits, std::vector<TrackSlice>& slices) {
+  const auto& [position, stream, span] = transfer;
+  double at = span.start;
+  const auto add = [&](double end, TimePart part) {
+    if (end > at) slices.push_back({at, end, position, part});
+    at = std::max(at, end);
+  };
+  for (auto wait = std::ranges::upper_bound(waits, at, {}, &TimeSpan::end); wait != waits.end(); ++wait) {
+    if (wait->start >= span.end) break;
+    add(wait->start, TimePart::hidden);
+    add(std::min(wait->end, span.end), TimePart::transfer);
+  }
+  add(span.end, TimePart::hidden);
+}
+
 }  // namespace
 
 PredictedStep predicted_step(const Plan& plan, int stage) {
   PredictedStep predicted;
   const std::vector<Simulation::Span>& spans = plan.simulation.stages.at(size_t(stage));
   std::vector<TrackSlice> slices;
+  std::vector<TimeSpan> waits;
   std::vector<PhaseSpan>& phases = predicted.phases;
   int position = 0;
   for (const Instruction& instruction : plan.instructions(stage)) {
     const auto [start, end] = spans[size_t(position)];
     const TimePart part = is_communication(instruction.kind()) ? TimePart::transfer : TimePart::work;
     if (!instruction.as<CollectiveStart>()) slices.push_back({start, end, position, part});
+    if (instruction.as<CollectiveDone>()) waits.push_back({start, end});
     ++position;
     if (phases.empty() || phases.back().phase != instruction.phase || start > phases.back().end)
       phases.push_back({instruction.phase, start, end});
@@ -104,8 +122,8 @@ PredictedStep predicted_step(const Plan& plan, int stage) {
   predicted.track = TimelineTrack(std::move(slices));
   if (plan.simulation.communication.at(size_t(stage)).hidden == 0) return predicted;
   std::vector<std::vector<TrackSlice>> of_stream(plan.simulation.streams.size());
-  for (const auto& [start, stream, span] : plan.simulation.transfers.at(size_t(stage)))
-    of_stream[size_t(stream)].push_back({span.start, span.end, start, TimePart::transfer});
+  for (const TransferSpan& transfer : plan.simulation.transfers.at(size_t(stage)))
+    add_transfer(transfer, waits, of_stream[size_t(transfer.stream)]);
   for (size_t stream = 0; stream < of_stream.size(); ++stream)
     if (!of_stream[stream].empty())
       predicted.streams.push_back({plan.simulation.streams[stream], TimelineTrack(std::move(of_stream[stream]))});

@@ -20,7 +20,8 @@ struct PhaseSpan {
 // The predicted run of the main sequence of a plan's stage: its steps one after the other, in a pipeline with what the
 // stage waits between them. A collective's start, which takes no time, is no slice.
 struct PredictedStep {
-  // The transfers over one level of the machine, each as a slice of its collective's start.
+  // The transfers over one level of the machine, as slices of their collectives' starts: of part `transfer` while the
+  // stage waits for a collective (exposed), else `hidden`.
   struct Stream {
     std::string name;
     TimelineTrack track;

@@ -11,9 +11,10 @@
 
 namespace shardscope {
 
-// What a rank does at a time: local work, moving data, or waiting until its peers have come to do so.
-enum class TimePart : uint8_t { work, transfer, waiting };
-inline constexpr size_t time_parts = 3;
+// What a rank does at a time: local work, moving data, or waiting until its peers have come to do so. Of a stream
+// beside its work: `hidden`, moving data while it works.
+enum class TimePart : uint8_t { work, transfer, waiting, hidden };
+inline constexpr size_t time_parts = 4;
 using PartSeconds = std::array<double, time_parts>;  // by TimePart
 
 struct TrackSlice {

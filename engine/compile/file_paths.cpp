@@ -1,9 +1,11 @@
-#include "engine/compile/data_paths.h"
+#include "engine/compile/file_paths.h"
 
 #include <algorithm>
 
 #include "engine/config/parse.h"
 #include "engine/data/data_kind.h"
+#include "engine/machine/chosen_machine.h"
+#include "engine/machine/host_machine.h"
 
 namespace shardscope {
 
@@ -12,7 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 template <class Change>
-RunConfig with_paths(RunConfig config, Change change) {
+RunConfig with_changed_data(RunConfig config, Change change) {
   const DataKind* kind = find_data_kind(config.data.name);
   if (!kind) return config;
   for (auto& [key, value] : config.data.options) {
@@ -21,6 +23,13 @@ RunConfig with_paths(RunConfig config, Change change) {
     if (option != kind->options.end() && option->is_path && path && !path->empty()) *path = change(fs::path(*path));
   }
   return config;
+}
+
+template <class Change>
+RunConfig with_paths(RunConfig config, Change change) {
+  if (const std::string file = machine_file(config.machine); !file.empty())
+    config.machine = with_machine_file(config.machine, change(fs::path(file)));
+  return with_changed_data(std::move(config), change);
 }
 
 }  // namespace
@@ -43,7 +52,7 @@ RunConfig with_relative_paths(RunConfig config, const fs::path& folder) {
 
 std::vector<std::string> data_paths(const RunConfig& config) {
   std::vector<std::string> paths;
-  with_paths(config, [&](const fs::path& path) {
+  with_changed_data(config, [&](const fs::path& path) {
     paths.push_back(path.string());
     return path.string();
   });
@@ -51,7 +60,14 @@ std::vector<std::string> data_paths(const RunConfig& config) {
 }
 
 RunConfig with_data_paths(RunConfig config, const std::function<std::string(const std::string& path)>& change) {
-  return with_paths(std::move(config), [&](const fs::path& path) { return change(path.string()); });
+  return with_changed_data(std::move(config), [&](const fs::path& path) { return change(path.string()); });
+}
+
+std::vector<std::string> input_paths(const RunConfig& config) {
+  std::vector<std::string> paths = data_paths(config);
+  const std::string machine = machine_file(config.machine);
+  paths.push_back(machine.empty() ? machine_path().string() : machine);
+  return paths;
 }
 
 RunConfig load_run_file(const fs::path& path) { return with_absolute_paths(load_run_config(path), path.parent_path()); }

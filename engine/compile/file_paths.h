@@ -9,8 +9,9 @@
 
 namespace shardscope {
 
-// Files that the data section names. In a run file they may be relative to its folder; in a program they are absolute,
-// so that a config means the same wherever it is read again (by the ranks, say).
+// Files that a config names: those of the data section, and its machine's. In a run file they may be relative to its
+// folder; in a program they are absolute, so that a config means the same wherever it is read again (by the ranks,
+// say).
 
 RunConfig with_absolute_paths(RunConfig config, const std::filesystem::path& folder);
 // For a file that is written to `folder`: what lies there or below is named from there.
@@ -19,6 +20,10 @@ RunConfig with_relative_paths(RunConfig config, const std::filesystem::path& fol
 // The files and folders that the data section names, as it names them; and the config with others in their place.
 std::vector<std::string> data_paths(const RunConfig& config);
 RunConfig with_data_paths(RunConfig config, const std::function<std::string(const std::string& path)>& change);
+
+// What planning and training a config read: its data, and the file of its machine (of this host's, where it names
+// none).
+std::vector<std::string> input_paths(const RunConfig& config);
 
 // load_run_config() with absolute paths.
 RunConfig load_run_file(const std::filesystem::path& path);

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/config/run_config.h"
+#include "engine/data/training_data.h"
+#include "engine/ops/schedule.h"
+#include "engine/optim/optimizer.h"
+#include "engine/plan/stages.h"
+#include "models/registry.h"
+
+namespace shardscope {
+
+// A run file's values with every name looked up, every option read and the mesh built, once: what the passes of
+// compile() work on. What is missing has an error.
+struct ResolvedRun {
+  const RunConfig* config = nullptr;  // which outlives it
+  std::optional<StagedMesh> mesh;
+  PipelineShape pipeline;  // on that mesh
+  const ModelDefinition* model = nullptr;
+  OptionList model_options;
+  bool may_build = false;                          // the model, of these options
+  const OptimizerDefinition* optimizer = nullptr;  // null too where the run learns nothing
+  OptionList optimizer_options;
+  Schedule learning_rate;
+  TrainingData data;            // without what is asked of it
+  int64_t microbatch_rows = 1;  // of a microbatch, on all devices
+  bool batch_known = false;     // they are what the file means
+  std::vector<Error> errors;    // unknown model, data kind, optimizer or option, faults of the mesh
+};
+ResolvedRun resolve_run(const RunConfig& config);
+
+}  // namespace shardscope

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/progress_lines.h"
+#include "engine/data/training_data.h"
+#include "engine/ops/schedule.h"
+
+namespace shardscope {
+
+// What training a plan takes beside its program. compile() fills it once; ranks, launchers and views read it here.
+struct TrainingFacts {
+  std::string model;       // the network's name, by which checkpoints know it
+  int64_t steps = 0;       // of the whole training
+  Schedule learning_rate;  // 0 where nothing is learned
+  TrainingData data;
+  ProgressLines progress;
+  // The drawings of layouts that are printed before the first step, as caption and path of the array.
+  std::vector<std::pair<std::string, std::vector<std::string>>> captions;
+};
+
+}  // namespace shardscope
