@@ -11,17 +11,17 @@ namespace readme_numbers_test {
 using namespace shardscope;
 using namespace shardscope::test;
 
-// Numbers of the README and of docs/systems.md that a plan gives.
+// Numbers of docs/run-file.md and of docs/systems.md that a plan gives.
 class ReadmeNumbersTest : public QObject {
   Q_OBJECT
 
  private slots:
   void workshop_memory_takes_the_gibibytes_that_are_said() {
-    QFile file(SHARDSCOPE_SOURCE_DIR "/README.md");
+    QFile file(SHARDSCOPE_SOURCE_DIR "/docs/run-file.md");
     QVERIFY(file.open(QIODevice::ReadOnly));
     const QString row = QString::fromUtf8(file.readAll()).section("| `workshop_memory` |", 1).section('\n', 0, 0);
     static const QRegularExpression numbers(
-        "([\\d.]+) GiB, or ([\\d.]+) with `attention` made again.* In 4 microbatches ([\\d.]+) GiB");
+        "([\\d.]+) GiB, or ([\\d.]+) with `attention` recomputed.* In 4 microbatches ([\\d.]+) GiB");
     const QRegularExpressionMatch said = numbers.match(row);
     QVERIFY2(said.hasMatch(), qPrintable(row));
     const auto gibibytes = [](const std::vector<std::string>& settings) {

@@ -205,6 +205,32 @@ class DirectionsTest : public QObject {
     QCOMPARE(settled.size(), may_use.size());
   }
 
+  // A row of it is "| `engine/graph` | what it holds | `engine/base` |".
+  void the_table_of_the_architecture_document_is_this_one() {
+    static const QRegularExpression row("^\\| `([\\w/]+)` \\| [^|]+ \\| ([^|]*) \\|$",
+                                        QRegularExpression::MultilineOption);
+    static const QRegularExpression folder("`([\\w/]+)`");
+    const QString document = read_text(root + "/docs/architecture.md");
+    QMap<QString, QStringList> told;
+    for (auto match = row.globalMatch(document); match.hasNext();) {
+      const QRegularExpressionMatch found = match.next();
+      QStringList& used = told[found.captured(1)];
+      for (auto name = folder.globalMatch(found.captured(2)); name.hasNext();) used += name.next().captured(1);
+    }
+    QStringList wrong;
+    for (auto module = may_use.begin(); module != may_use.end(); ++module) {
+      QStringList used = *module, said = told.value(module.key());
+      used.sort();
+      said.sort();
+      if (!told.contains(module.key()) || used != said)
+        wrong += QString("%1 may use %2").arg(module.key(), used.isEmpty() ? "nothing" : used.join(", "));
+    }
+    for (const QString& module : told.keys())
+      if (!may_use.contains(module)) wrong += module + " is not a module";
+    for (const QString& row : wrong) qWarning("%s", qPrintable(row));
+    QVERIFY2(wrong.isEmpty(), "docs/architecture.md should say this");
+  }
+
   void a_folder_includes_only_what_it_may_use() {
     QStringList wrong;
     for (const Source& source : sources()) {
