@@ -29,6 +29,9 @@ inline std::vector<OpCase> small_op_cases() {
       {"einsum", {q, array({4, 12, 16})}, equation("bshd,hde->bse"), {}},
       {"einsum", {q, array({16, 4, 12})}, equation("bshd,ehd->bse"), {}},
       {"einsum", {x, q}, equation("bse,bshd->ehd"), {}},
+      {"einsum", {x, array({48, 16})}, equation("bse,(hd)e->bshd", {{'h', 4}}), {}},
+      {"einsum", {q, array({16, 48})}, equation("bshd,e(hd)->bse", {{'h', 4}}), {}},
+      {"einsum", {x, q}, equation("bse,bshd->(hd)e", {{'h', 4}}), {}},
       {"add", {x, features}, equation("bse,e->bse"), {}},
       {"add", {x, array({8, 16})}, equation("bse,se->bse"), {}},
       {"add", {x, x}, equation("bse,bse->bse"), {}},
@@ -57,6 +60,28 @@ inline std::vector<OpCase> small_op_cases() {
       {"gelu_grad", {x, x}, {}, {}},
       {"relu", {x}, {}, {}},
       {"relu_grad", {x, x}, {}, {}},
+      {"silu", {x}, {}, {}},
+      {"silu_grad", {x, x}, {}, {}},
+      {"gelu_exact", {x}, {}, {}},
+      {"gelu_exact_grad", {x, x}, {}, {}},
+      {"multiply", {x, x}, {}, {}},
+      {"soft_cap", {x}, SoftCapAttributes{0.4}, {}},
+      {"soft_cap_grad", {x, x}, SoftCapAttributes{2}, {}},
+      {"clip", {x}, ClipBoundsAttributes{-0.5, 0.7}, {}},
+      {"clip_grad", {x, x}, ClipBoundsAttributes{-0.5, 0.7}, {}},
+      {"split", {x}, SplitAttributes{2, {4, 12}}, {}},
+      {"split", {x}, SplitAttributes{0, {1, 1, 2}}, {}},
+      {"split", {q}, SplitAttributes{1, {1, 2, 4, 1}}, {}},
+      {"split", {half({4, 8, 16})}, SplitAttributes{1, {3, 5}}, {}},
+      {"concatenate", {array({4, 3, 16}), array({4, 5, 16})}, SplitAttributes{1, {3, 5}}, {}},
+      {"concatenate", {x, x, x}, SplitAttributes{0, {4, 4, 4}}, {}},
+      {"concatenate", {array({4, 8, 1}), x}, SplitAttributes{2, {1, 16}}, {}},
+      {"rotary", {q}, RotaryAttributes{{1.0f, 0.3f, 0.1f, 0.03f, 0.01f, 0.003f}, 1, false, false}, {}},
+      {"rotary", {q}, RotaryAttributes{{1.0f, 0.3f}, 1.25f, false, true}, {}},
+      {"rotary", {q}, RotaryAttributes{{1.0f, 0.3f, 0.1f}, 1, true, false}, {}},
+      {"rotary", {half({4, 8, 4, 12})}, RotaryAttributes{{1.0f, 0.3f, 0.1f}, 1, false, false}, {}},
+      {"attention_sink", {q, lse, array({4})}, {}, {}},
+      {"attention_sink_grad", {q, q, lse, array({4})}, {}, {}},
       {"layer_norm_moments", {x}, {}, {}},
       {"layer_norm", {x, row, row, features, features}, norm, {}},
       {"layer_norm_grad_moments", {x, x, row, row, features}, norm, {}},
@@ -113,6 +138,31 @@ inline std::vector<OpCase> small_op_cases() {
       all.push_back({"attention_grad", {q, key, key, q, lse, q, ids, ids}, attributes, {}});
     }
   }
+  AttentionAttributes window = causal, narrow = causal, capped = causal, sloping = causal, everything = causal;
+  window.window = 3;
+  narrow.window = 1;
+  capped.soft_cap = 0.5;
+  capped.scale = 0.7;
+  sloping.slopes = {0.5f, 0.25f, 0.125f, 0.0625f};
+  everything.window = 5;
+  everything.soft_cap = 1.5;
+  everything.slopes = sloping.slopes;
+  AttentionAttributes open_capped = open;
+  open_capped.soft_cap = 0.3;
+  for (const AttentionAttributes& attributes : {window, narrow, capped, sloping, everything, open_capped}) {
+    for (const TensorType& key : {k, two}) {
+      all.push_back({"attention", {q, key, key}, attributes, {}});
+      all.push_back({"attention_grad", {q, key, key, q, lse, q}, attributes, {}});
+      all.push_back({"attention_grad", {q, key, key, q, lse, q, lse}, attributes, {}});
+    }
+  }
+  all.push_back({"attention_grad", {q, two, two, q, lse, q, lse, ids, ids}, causal, {}});
+  // Over several blocks of queries.
+  const TensorType longer = array({2, 96, 2, 4}), longer_lse = array({2, 2, 96});
+  AttentionAttributes sliding = causal;
+  sliding.window = 20;
+  all.push_back({"attention", {longer, longer, longer}, sliding, {}});
+  all.push_back({"attention_grad", {longer, longer, longer, longer, longer_lse, longer}, sliding, {}});
   return all;
 }
 

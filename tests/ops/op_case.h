@@ -7,6 +7,7 @@
 #include "engine/ops/adam.h"
 #include "engine/ops/attention.h"
 #include "engine/ops/cast.h"
+#include "engine/ops/clip.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/conv.h"
 #include "engine/ops/embedding.h"
@@ -17,8 +18,11 @@
 #include "engine/ops/lion.h"
 #include "engine/ops/momentum_sgd.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/rotary.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/sgd.h"
+#include "engine/ops/soft_cap.h"
+#include "engine/ops/split.h"
 #include "engine/ops/stack.h"
 
 namespace shardscope::test {
@@ -105,6 +109,20 @@ inline std::vector<OpCase> op_cases() {
           {"gelu_grad", {x, x}, {}, {}},
           {"relu", {x}, {}, {0}},
           {"relu_grad", {x, x}, {}, {}},
+          {"silu", {x}, {}, {0}},
+          {"silu_grad", {x, x}, {}, {}},
+          {"gelu_exact", {x}, {}, {0}},
+          {"gelu_exact_grad", {x, x}, {}, {}},
+          {"multiply", {x, x}, {}, {0, 1}},
+          {"soft_cap", {x}, SoftCapAttributes{0.5}, {0}},
+          {"soft_cap_grad", {x, x}, SoftCapAttributes{3}, {}},
+          {"clip", {x}, ClipBoundsAttributes{-0.5, 0.7}, {0}},
+          {"clip_grad", {x, x}, ClipBoundsAttributes{-0.5, 0.7}, {}},
+          {"split", {x}, SplitAttributes{2, {6, 18}}, {0}},
+          {"concatenate", {x, x}, SplitAttributes{2, {24, 24}}, {0, 1}},
+          {"rotary", {query}, RotaryAttributes{{1.0f, 0.25f, 0.125f}, 1.5f, false, false}, {0}},
+          {"attention_sink", {query, lse, array({12})}, {}, {0, 1, 2}},
+          {"attention_sink_grad", {query, query, lse, array({12})}, {}, {}},
           {"layer_norm_moments", {x}, {}, {}},
           {"layer_norm", {x, rows, rows, scale, scale}, norm, {0, 3, 4}},
           {"layer_norm_grad_moments", {x, x, rows, rows, scale}, norm, {}},

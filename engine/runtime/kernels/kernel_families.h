@@ -16,10 +16,12 @@ struct NamedKernel {
 
 // Each kernel family (one file) gives its kernels; what they compute is told in engine/ops.
 std::vector<NamedKernel> accumulate_kernels();
+std::vector<NamedKernel> activation_kernels();
 std::vector<NamedKernel> adam_kernels();
 std::vector<NamedKernel> add_kernels();
 std::vector<NamedKernel> attention_kernels();
 std::vector<NamedKernel> attention_grad_kernels();
+std::vector<NamedKernel> attention_sink_kernels();
 std::vector<NamedKernel> cast_kernels();
 std::vector<NamedKernel> constant_kernels();
 std::vector<NamedKernel> conv_kernels();
@@ -37,11 +39,13 @@ std::vector<NamedKernel> rearrange_kernels();
 std::vector<NamedKernel> reduce_sum_kernels();
 std::vector<NamedKernel> relu_kernels();
 std::vector<NamedKernel> rms_norm_kernels();
+std::vector<NamedKernel> rotary_kernels();
 std::vector<NamedKernel> scale_kernels();
 std::vector<NamedKernel> sgd_kernels();
 std::vector<NamedKernel> momentum_sgd_kernels();
 std::vector<NamedKernel> lion_kernels();
 std::vector<NamedKernel> no_update_kernels();
+std::vector<NamedKernel> split_kernels();
 std::vector<NamedKernel> squared_error_kernels();
 std::vector<NamedKernel> stack_kernels();
 
