@@ -12,7 +12,8 @@ namespace shardscope {
 struct ModelContext {
   int64_t batch_size = 1;
   bool deterministic = true;
-  int64_t seed = 0;  // of first values and dropout
+  int64_t seed = 0;             // of first values and dropout
+  int64_t sequence_length = 0;  // what the data say; 0: nothing. For models that have no length of their own
 };
 
 // What the original program prints while it trains, as fmt's replacement fields: of a step {step}, {number} (from 1)
@@ -41,6 +42,9 @@ struct ModelDefinition {
   ProgressLines progress = {};
   // Where a network of these hyperparameters is not what the original's program would compute; or nullptr.
   std::vector<Error> (*notes)(const OptionList& options) = nullptr;
+  // The folder of the files that hold its first parameters, by their paths behind "params" with "." for "/"; empty
+  // where there is none. Nullptr: of a model that has no files.
+  std::string (*weights)(const OptionList& options) = nullptr;
 };
 
 // All models; one line in registry.cpp adds one. find_model gives nullptr for an unknown name.

@@ -251,6 +251,13 @@ std::vector<std::pair<std::string, std::vector<std::string>>> layout_captions(co
   return model->captions(options);
 }
 
+std::string weights_folder(const RunConfig& config) {
+  const ModelDefinition* model = find_model(config.model.name);
+  if (!model || !model->weights) return {};
+  std::vector<Error> errors;
+  return model->weights(resolve_options(model->options, config.model.options, "model", errors));
+}
+
 ProgressLines progress_lines(const RunConfig& config) {
   const ModelDefinition* model = find_model(config.model.name);
   return model ? model->progress : ProgressLines{};

@@ -36,6 +36,8 @@ std::vector<ParameterInfo> list_parameters(const RunConfig& config);
 
 // The drawings that a training run prints first, as caption and parameter path. Empty for an unknown model.
 std::vector<std::pair<std::string, std::vector<std::string>>> layout_captions(const RunConfig& config);
+// The folder of the files that hold its first parameters; empty where it has none.
+std::string weights_folder(const RunConfig& config);
 // What it prints while it trains; the defaults for an unknown model.
 ProgressLines progress_lines(const RunConfig& config);
 

@@ -4,6 +4,7 @@
 
 #include "engine/config/parse.h"
 #include "engine/data/data_kind.h"
+#include "models/registry.h"
 
 namespace shardscope {
 
@@ -12,21 +13,32 @@ namespace fs = std::filesystem;
 namespace {
 
 template <class Change>
-RunConfig with_paths(RunConfig config, Change change) {
-  const DataKind* kind = find_data_kind(config.data.name);
-  if (!kind) return config;
-  for (auto& [key, value] : config.data.options) {
-    const auto option = std::ranges::find(kind->options, key, &OptionDefinition::name);
+void change_paths(NamedOptions& section, const std::vector<OptionDefinition>& definitions, Change change) {
+  for (auto& [key, value] : section.options) {
+    const auto option = std::ranges::find(definitions, key, &OptionDefinition::name);
     auto* path = std::get_if<std::string>(&value);
-    if (option != kind->options.end() && option->is_path && path && !path->empty()) *path = change(fs::path(*path));
+    if (option != definitions.end() && option->is_path && path && !path->empty()) *path = change(fs::path(*path));
   }
+}
+
+template <class Change>
+RunConfig with_paths(RunConfig config, Change change) {
+  if (const DataKind* kind = find_data_kind(config.data.name)) change_paths(config.data, kind->options, change);
   return config;
+}
+
+template <class Change>
+RunConfig with_all_paths(RunConfig config, Change change) {
+  if (const ModelDefinition* model = find_model(config.model.name)) {
+    change_paths(config.model, model->options, change);
+  }
+  return with_paths(std::move(config), change);
 }
 
 }  // namespace
 
 RunConfig with_absolute_paths(RunConfig config, const fs::path& folder) {
-  return with_paths(std::move(config), [&](const fs::path& path) {
+  return with_all_paths(std::move(config), [&](const fs::path& path) {
     const fs::path base = folder.empty() ? fs::current_path() : fs::absolute(folder);
     return path.is_absolute() ? path.string() : (base / path).lexically_normal().string();
   });
@@ -34,7 +46,7 @@ RunConfig with_absolute_paths(RunConfig config, const fs::path& folder) {
 
 RunConfig with_relative_paths(RunConfig config, const fs::path& folder) {
   const fs::path base = (folder.empty() ? fs::current_path() : fs::absolute(folder)).lexically_normal();
-  return with_paths(std::move(config), [&](const fs::path& path) {
+  return with_all_paths(std::move(config), [&](const fs::path& path) {
     const fs::path relative = path.lexically_relative(base);
     const bool below = path.is_absolute() && !relative.empty() && *relative.begin() != "..";
     return below ? relative.string() : path.string();

@@ -9,7 +9,7 @@
 
 namespace shardscope {
 
-// Files that the data section names. In a run file they may be relative to its folder; in a program they are absolute,
+// Files that the data section names, and a model's description. In a run file they may be relative to its folder; in a program they are absolute,
 // so that a config means the same wherever it is read again (by the ranks, say).
 
 RunConfig with_absolute_paths(RunConfig config, const std::filesystem::path& folder);

@@ -11,6 +11,7 @@
 #include "engine/compile/metric_outputs.h"
 #include "engine/compile/recomputed_ops.h"
 #include "engine/data/data_kind.h"
+#include "engine/data/token_rows.h"
 #include "engine/graph/autodiff.h"
 #include "engine/graph/rematerialise.h"
 #include "engine/ops/constant.h"
@@ -133,6 +134,15 @@ void accumulate_gradients(Graph& graph, int64_t microbatches, const std::vector<
   graph.reorder(order);
 }
 
+// Of a model that has a length of its own: data of another one.
+std::vector<Error> check_sequence_length(const OptionList& model, int64_t length) {
+  const OptionValue* own = find_option(model, "seq_len");
+  const auto* positions = own ? std::get_if<int64_t>(own) : nullptr;
+  if (length == 0 || !positions || *positions == length) return {};
+  return {{"sequence_length", fmt::format("rows of {} tokens for a model of {}", length, *positions),
+           "data.sequence_length", fmt::format("leave it out, or {}", *positions)}};
+}
+
 // True where a section's options are what the file says; a key that nobody knows changes none of them.
 bool as_given(const std::vector<Error>& errors, size_t first) {
   return std::all_of(errors.begin() + static_cast<std::ptrdiff_t>(first), errors.end(),
@@ -177,6 +187,7 @@ ForwardGraph build_forward(const RunConfig& config) {
     size_t before = errors.size();
     data = resolve_options(kind->options, config.data.options, "data", errors);
     context.batch_size = integer_option(data, "batch_size");
+    context.sequence_length = sequence_length(data);
     result.batch_known = as_given(errors, before);
     const int64_t microbatches = std::max<int64_t>(1, config.schedule.microbatches);
     if (result.batch_known && (config.schedule.microbatches < 1 || context.batch_size % microbatches != 0)) {
@@ -203,8 +214,15 @@ ForwardGraph build_forward(const RunConfig& config) {
   if (const ModelDefinition* model = find_model(config.model.name)) {
     size_t before = errors.size();
     OptionList options = resolve_options(model->options, config.model.options, "model", errors);
+    append(errors, check_sequence_length(options, context.sequence_length));
     if (as_given(errors, before)) append(errors, model->check(options));
-    if (as_given(errors, before)) result.graph = model->build(options, context);
+    if (as_given(errors, before)) {
+      try {
+        result.graph = model->build(options, context);
+      } catch (const Failure& failure) {
+        append(errors, failure.errors());
+      }
+    }
   } else {
     errors.push_back(unknown("model", config.model.name, "model.name", names_of(all_models())));
   }

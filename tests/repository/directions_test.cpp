@@ -25,7 +25,7 @@ const QMap<QString, QStringList> may_use = {
     {"engine/graph", {"engine/base"}},
     {"engine/ops", {"engine/graph"}},
     {"engine/optim", {"engine/ops"}},
-    {"models", {"engine/ops"}},
+    {"models", {"engine/ops", "engine/config"}},
     {"engine/config", {"engine/base", "engine/mesh"}},
     {"engine/machine", {"engine/mesh", "engine/config"}},
     {"engine/program", {"engine/graph", "engine/mesh"}},

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/ops/rotary.h"
+
+namespace shardscope {
+
+// What a decoder-only transformer can be. Families of models are choices of these.
+
+struct DecoderNorm {
+  enum class Kind : uint8_t { rms, layer } kind = Kind::rms;
+  double epsilon = 1e-6;
+  bool plus_one = false;  // scaled by 1 + weight
+  bool bias = false;      // of layer norms
+};
+
+// Where a layer normalises: what its two halves take, what they give, or both.
+enum class NormPlacement : uint8_t { before, after, both };
+// Which queries and keys are normalised before their positions: none, each head, or all heads as one row.
+enum class HeadNorm : uint8_t { none, head, whole };
+
+enum class Activation : uint8_t { silu, gelu_tanh, gelu_exact, relu, relu_squared };
+
+struct DecoderLayer {
+  std::optional<RotaryAttributes> rotary;
+  int64_t window = 0;  // 0: all positions before
+  double scale = 0;    // of scores; 0: 1 / sqrt(head_size)
+};
+
+// Modules by the names that they have on disk, "/" for ".": of parameters "weight" and "bias" below them.
+struct DecoderNames {
+  std::string token_embedding = "model/embed_tokens", position_embedding = {}, layers = "model/layers";
+  std::string final_norm = "model/norm", head = "lm_head";
+  // Within a layer.
+  std::string attention_norm = "input_layernorm", after_attention_norm = {};
+  std::string feed_forward_norm = "post_attention_layernorm", after_feed_forward_norm = {};
+  std::string attention = "self_attn", query = "q_proj", key = "k_proj", value = "v_proj", output = "o_proj";
+  std::string joined_heads = {};  // queries, keys and values in one
+  std::string query_norm = "q_norm", key_norm = "k_norm";
+  std::string feed_forward = "mlp", gate = "gate_proj", up = "up_proj", down = "down_proj";
+  std::string joined_gate = {};  // gate and up in one
+};
+
+struct DecoderOptions {
+  int64_t vocabulary = 0, width = 0, inner = 0, heads = 0, key_heads = 0, head_size = 0;
+  int64_t positions = 0;  // the longest sequence
+  std::vector<DecoderLayer> layers;
+  DecoderNorm norm;
+  NormPlacement placement = NormPlacement::before;
+  HeadNorm head_norm = HeadNorm::none;
+  bool head_bias = false, output_bias = false, inner_bias = false;
+  bool in_out = false;  // weights of linear layers are stored as (in, out), else as (out, in)
+  bool gated = true;
+  Activation activation = Activation::silu;
+  bool learned_positions = false;
+  std::vector<float> slopes;            // ALiBi
+  double score_cap = 0, logit_cap = 0;  // soft caps; 0: none
+  double head_clip = 0;                 // queries, keys and values are clipped to +- this; 0: not
+  double embedding_scale = 1;
+  bool tied = false;        // the head multiplies by the token embedding
+  double deviation = 0.02;  // of random first values
+  DecoderNames names;
+};
+
+}  // namespace shardscope
