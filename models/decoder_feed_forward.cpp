@@ -1,5 +1,7 @@
 #include "models/decoder_feed_forward.h"
 
+#include <tuple>
+
 #include "engine/ops/split.h"
 
 namespace shardscope {
@@ -51,9 +53,13 @@ ValueId decoder_feed_forward(const DecoderModule& module, ValueId x) {
   if (!o.gated) {
     inner = activate(ops, up_layer(module.child(o.names.up), x), o.activation);
   } else {
-    const auto [gate, up] = o.names.joined_gate.empty() ? std::pair(up_layer(module.child(o.names.gate), x),
-                                                                    up_layer(module.child(o.names.up), x))
-                                                        : joined_layers(module.child(o.names.joined_gate), x);
+    ValueId gate = no_id, up = no_id;
+    if (o.names.joined_gate.empty()) {
+      gate = up_layer(module.child(o.names.gate), x);
+      up = up_layer(module.child(o.names.up), x);
+    } else {
+      std::tie(gate, up) = joined_layers(module.child(o.names.joined_gate), x);
+    }
     inner = ops.append("multiply", {activate(ops, gate, o.activation), up});
   }
   const DecoderModule down = module.child(o.names.down);

@@ -58,7 +58,7 @@ DecoderOptions read_gemma2(ModelConfig& config, int64_t sequence) {
 DecoderOptions read_gemma3(ModelConfig& config, int64_t sequence) {
   DecoderOptions options = read_gemma(config, 131072);
   options.head_norm = HeadNorm::head;
-  options.score_cap = read_cap(config, "attn_logit_softcapping", 0);
+  config.without_effect({"attn_logit_softcapping"});  // its attention has no cap
   options.logit_cap = read_cap(config, "final_logit_softcapping", 0);
   const int64_t pattern = config.integer("sliding_window_pattern", 6, 1, 10'000);
   const std::vector<bool> sliding =

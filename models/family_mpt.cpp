@@ -6,14 +6,14 @@ namespace shardscope {
 
 namespace {
 
-// ALiBi's slopes as transformers' build_mpt_alibi_tensor makes them: powers of 2 down to 2^-most; of a number of heads
-// that is no power of 2, those of the next one, every second first.
-std::vector<float> mpt_slopes(int64_t heads, double most) {
+// ALiBi's slopes as transformers' build_mpt_alibi_tensor makes them: powers of 2 down to 2^-8, whatever the config's
+// alibi_bias_max; of a number of heads that is no power of 2, those of the next one, every second first.
+std::vector<float> mpt_slopes(int64_t heads) {
   int64_t all = 1;
   while (all < heads) all *= 2;
   std::vector<float> slopes;
   for (int64_t i = 1; i <= all; ++i) {
-    slopes.push_back(static_cast<float>(std::exp2(-static_cast<double>(i) * most / static_cast<double>(all))));
+    slopes.push_back(static_cast<float>(std::exp2(-static_cast<double>(i) * 8 / static_cast<double>(all))));
   }
   if (all == heads) return slopes;
   std::vector<float> ordered;
@@ -44,17 +44,15 @@ DecoderOptions read_mpt(ModelConfig& config, int64_t) {
   options.norm = {.kind = DecoderNorm::Kind::layer, .epsilon = config.number("layer_norm_epsilon", 1e-5, 0, 1)};
   options.gated = false;
   options.activation = Activation::gelu_exact;
-  double steepest = 8;
   if (std::optional<ModelConfig> attention = config.object("attn_config")) {
     attention->without_effect({"attn_type", "attn_pdrop", "attn_impl", "prefix_lm", "qk_ln", "attn_uses_sequence_id",
-                               "alibi", "model_type", "transformers_version"});
-    steepest = attention->number("alibi_bias_max", 8, 1e-6, 1000);
+                               "alibi", "alibi_bias_max", "model_type", "transformers_version"});
     options.head_clip = attention->number("clip_qkv", 0, 0, 1e12);
     const double scale = attention->maybe_number("softmax_scale", 1e-12, 1e12).value_or(0);
     for (DecoderLayer& layer : options.layers) layer.scale = scale;
     attention->finish();
   }
-  options.slopes = mpt_slopes(options.heads, steepest);
+  options.slopes = mpt_slopes(options.heads);
   options.names = {.token_embedding = "transformer/wte",
                    .layers = "transformer/blocks",
                    .final_norm = "transformer/norm_f",
