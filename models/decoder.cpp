@@ -4,6 +4,7 @@
 #include "engine/ops/soft_cap.h"
 #include "engine/ops/split.h"
 #include "models/decoder_attention.h"
+#include "models/decoder_experts.h"
 #include "models/decoder_feed_forward.h"
 #include "models/decoder_norm.h"
 #include "models/losses.h"
@@ -28,7 +29,8 @@ ValueId decoder_layer(const DecoderModule& module, ValueId x, const DecoderLayer
   y = normalise(module, after, o.names.after_attention_norm, y);
   x = residual(module, x, y, "add_attention");
   y = normalise(module, before, o.names.feed_forward_norm, x);
-  y = decoder_feed_forward(module.child(o.names.feed_forward), y);
+  const DecoderModule feed_forward = module.child(o.names.feed_forward);
+  y = layer.experts ? decoder_experts(feed_forward, y) : decoder_feed_forward(feed_forward, y);
   y = normalise(module, after, o.names.after_feed_forward_norm, y);
   return residual(module, x, y, "add_feed_forward");
 }

@@ -8,18 +8,6 @@ namespace shardscope {
 
 namespace {
 
-ValueId activate(const Module& ops, ValueId x, Activation activation) {
-  switch (activation) {
-    case Activation::silu: return ops.append("silu", {x});
-    case Activation::gelu_tanh: return ops.append("gelu", {x});
-    case Activation::gelu_exact: return ops.append("gelu_exact", {x});
-    case Activation::relu: return ops.append("relu", {x});
-    case Activation::relu_squared: break;
-  }
-  const ValueId positive = ops.append("relu", {x});
-  return ops.append("multiply", {positive, positive}, {}, "square");
-}
-
 ValueId bias_of(const DecoderModule& module, int64_t size, const std::string& logical) {
   return module.options().inner_bias ? module.constant("bias", 0, {size}, {logical}) : no_id;
 }
@@ -44,6 +32,18 @@ std::pair<ValueId, ValueId> joined_layers(const DecoderModule& module, ValueId x
 }
 
 }  // namespace
+
+ValueId activate(const Module& ops, ValueId x, Activation activation) {
+  switch (activation) {
+    case Activation::silu: return ops.append("silu", {x});
+    case Activation::gelu_tanh: return ops.append("gelu", {x});
+    case Activation::gelu_exact: return ops.append("gelu_exact", {x});
+    case Activation::relu: return ops.append("relu", {x});
+    case Activation::relu_squared: break;
+  }
+  const ValueId positive = ops.append("relu", {x});
+  return ops.append("multiply", {positive, positive}, {}, "square");
+}
 
 ValueId decoder_feed_forward(const DecoderModule& module, ValueId x) {
   const PlaceScope place(module.graph(), LayerPart::mlp);

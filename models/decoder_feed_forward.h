@@ -8,4 +8,6 @@ namespace shardscope {
 // down(activation(gate x) up x).
 ValueId decoder_feed_forward(const DecoderModule& module, ValueId x);
 
+ValueId activate(const Module& ops, ValueId x, Activation activation);
+
 }  // namespace shardscope

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/ops/rotary.h"
+#include "engine/ops/top_k.h"
 
 namespace shardscope {
 
@@ -27,8 +28,15 @@ enum class Activation : uint8_t { silu, gelu_tanh, gelu_exact, relu, relu_square
 
 struct DecoderLayer {
   std::optional<RotaryAttributes> rotary;
-  int64_t window = 0;  // 0: all positions before
-  double scale = 0;    // of scores; 0: 1 / sqrt(head_size)
+  int64_t window = 0;    // 0: all positions before
+  double scale = 0;      // of scores; 0: 1 / sqrt(head_size)
+  bool experts = false;  // in the place of a feed-forward layer
+};
+
+// A mixture of experts, each a gated feed-forward layer, of which every position chooses some.
+struct DecoderExperts {
+  int64_t count = 0, inner = 0;
+  TopKAttributes choice;
 };
 
 // Modules by the names that they have on disk, "/" for ".": of parameters "weight" and "bias" below them.
@@ -43,6 +51,7 @@ struct DecoderNames {
   std::string query_norm = "q_norm", key_norm = "k_norm";
   std::string feed_forward = "mlp", gate = "gate_proj", up = "up_proj", down = "down_proj";
   std::string joined_gate = {};  // gate and up in one
+  std::string router = "gate", experts = "experts";
 };
 
 struct DecoderOptions {
@@ -63,6 +72,7 @@ struct DecoderOptions {
   double embedding_scale = 1;
   bool tied = false;        // the head multiplies by the token embedding
   double deviation = 0.02;  // of random first values
+  DecoderExperts experts;
   DecoderNames names;
 };
 

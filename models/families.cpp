@@ -4,13 +4,15 @@
 
 #include <algorithm>
 
+#include "engine/base/plural.h"
+
 namespace shardscope {
 
 const std::vector<ModelFamily>& model_families() {
   static const std::vector<ModelFamily> all = [] {
     std::vector<ModelFamily> list;
     for (auto families : {llama_families, qwen_families, gemma_families, olmo_families, phi_families, nemotron_families,
-                          gpt2_families, mpt_families}) {
+                          gpt2_families, mpt_families, mixtral_families}) {
       for (const ModelFamily& family : families()) list.push_back(family);
     }
     return list;
@@ -76,6 +78,13 @@ DecoderOptions read_common(ModelConfig& config, const CommonDefaults& defaults) 
   return options;
 }
 
+void read_router_loss(ModelConfig& config) {
+  config.without_effect({"router_aux_loss_coef"});
+  if (config.boolean("output_router_logits", false)) {
+    config.fail("output_router_logits", "router_loss", "the loss that balances experts is not supported", "false");
+  }
+}
+
 Activation read_activation(ModelConfig& config, const std::string& field, const std::string& otherwise) {
   static const std::vector<std::pair<std::string, Activation>> names{{"silu", Activation::silu},
                                                                      {"swish", Activation::silu},
@@ -96,8 +105,10 @@ std::optional<std::vector<bool>> read_layer_types(ModelConfig& config, size_t la
   std::vector<bool> sliding;
   for (const std::string& type : *types) sliding.push_back(type == "sliding_attention");
   if (sliding.size() != layers) {
-    config.fail("layer_types", "layer_count", fmt::format("{} types of {} layers", sliding.size(), layers),
-                "one for each of num_hidden_layers");
+    config.fail(
+        "layer_types", "layer_count",
+        fmt::format("{} for {}", counted(std::ssize(sliding), "type"), counted(static_cast<int64_t>(layers), "layer")),
+        "one for each of num_hidden_layers");
     sliding.resize(layers);
   }
   return sliding;

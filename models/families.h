@@ -24,6 +24,7 @@ std::vector<ModelFamily> phi_families();       // phi3
 std::vector<ModelFamily> nemotron_families();  // nemotron
 std::vector<ModelFamily> gpt2_families();      // gpt2
 std::vector<ModelFamily> mpt_families();       // mpt
+std::vector<ModelFamily> mixtral_families();   // mixtral, qwen3_moe
 
 // What most configs have: vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads,
 // num_key_value_heads, head_dim, max_position_embeddings, tie_word_embeddings, initializer_range; layers without
@@ -46,6 +47,8 @@ std::optional<std::vector<bool>> read_layer_types(ModelConfig& config, size_t la
 // Gives every layer these rotary positions, and the window to those that are sliding.
 void set_layers(DecoderOptions& options, const RotaryAttributes& rotary, int64_t window = 0,
                 const std::vector<bool>& sliding = {});
+// Fields of the loss that balances experts, which is not added unless output_router_logits asks for it: a fault here.
+void read_router_loss(ModelConfig& config);
 // A number that must be a multiple of another.
 void require_multiple_of(ModelConfig& config, const std::string& field, int64_t value, const std::string& of,
                          int64_t divisor);

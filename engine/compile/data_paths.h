@@ -9,8 +9,8 @@
 
 namespace shardscope {
 
-// Files that the data section names, and a model's description. In a run file they may be relative to its folder; in a program they are absolute,
-// so that a config means the same wherever it is read again (by the ranks, say).
+// Files that the data section names, and a model's description. In a run file they may be relative to its folder; in a
+// program they are absolute, so that a config means the same wherever it is read again (by the ranks, say).
 
 RunConfig with_absolute_paths(RunConfig config, const std::filesystem::path& folder);
 // For a file that is written to `folder`: what lies there or below is named from there.

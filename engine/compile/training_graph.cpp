@@ -139,7 +139,7 @@ std::vector<Error> check_sequence_length(const OptionList& model, int64_t length
   const OptionValue* own = find_option(model, "seq_len");
   const auto* positions = own ? std::get_if<int64_t>(own) : nullptr;
   if (length == 0 || !positions || *positions == length) return {};
-  return {{"sequence_length", fmt::format("rows of {} tokens for a model of {}", length, *positions),
+  return {{"sequence_length", fmt::format("rows of {} for a model of {}", counted(length, "token"), *positions),
            "data.sequence_length", fmt::format("leave it out, or {}", *positions)}};
 }
 

@@ -9,6 +9,7 @@
 #include "engine/ops/clip.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/conv.h"
+#include "engine/ops/expert_linear.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/registry.h"
@@ -17,6 +18,7 @@
 #include "engine/ops/soft_cap.h"
 #include "engine/ops/split.h"
 #include "engine/ops/stack.h"
+#include "engine/ops/top_k.h"
 #include "models/linen.h"
 #include "models/losses.h"
 #include "tests/laws/agreement.h"
@@ -199,6 +201,25 @@ Layer rotated(bool interleaved) {
   };
 }
 
+// Four experts, two of them for each position.
+Layer experts(TopKAttributes choice) {
+  return [=](Graph& graph, const Linen& m, ValueId x, ValueId) {
+    const auto kernels = [&](const char* name) {
+      const InitialiseAttributes one{InitialiseAttributes::Kind::constant, 1, {}, {{4, width, width}, DType::f32}};
+      State& state = graph.states[graph.add_state(op_definition("initialise"), one, "params", {"params", name})];
+      state.trainable = true;
+      return state.before;
+    };
+    const ExpertLinearAttributes four{4, false};
+    const ValueId logits = m.child("router").dense(x, "bse,ef->bsf", {width, 4}, {"embed", "experts"});
+    const OpId choose = graph.add_op(op_definition("top_k"), "top_k", Phase::forward, {logits}, choice);
+    const std::vector<ValueId> made = graph.ops[choose].outputs;
+    const ValueId inner = append(graph, "expert_linear", {square_dense(m, x), made[0], kernels("up")}, four);
+    const ValueId chosen = append(graph, "expert_linear", {m.gelu(inner), made[0], kernels("down")}, four);
+    return append(graph, "weighted_sum", {chosen, made[1]});
+  };
+}
+
 // Attention whose context depends on the logarithms of sums too.
 ValueId attention_with_sinks(Graph& graph, const Linen& m, ValueId x, ValueId) {
   const InitialiseAttributes zero{InitialiseAttributes::Kind::constant, 0, {}, {{4}, DType::f32}};
@@ -245,6 +266,9 @@ std::vector<NamedNetwork> networks() {
       {"split", 0, through_split},
       {"rotary", 0, rotated(false)},
       {"rotary, interleaved", 0, rotated(true)},
+      {"experts", 0, experts({.k = 2})},
+      {"experts, normalised", 0, experts({.k = 2, .normalise = true, .scale = 1.5})},
+      {"experts by sigmoids", 0, experts({.score = TopKAttributes::Score::sigmoid, .k = 2, .normalise = true})},
       {"attention with sinks", 0, attention_with_sinks},
       {"attention in a window", 0, grouped_attention(2, false, window)},
       {"attention with a soft cap", 0, grouped_attention(4, false, capped)},

@@ -22,6 +22,13 @@ inline std::vector<OpCase> small_op_cases() {
   const TensorType q = array({4, 8, 4, 12}), k = q, lse = array({4, 4, 8}), logits = array({4, 8, 24});
   const TensorType two = array({4, 8, 2, 12}), one = array({4, 8, 1, 12}), features = array({16});
   using Kind = InitialiseAttributes::Kind;
+  const TensorType four = tokens({4, 8, 4});
+  const TopKAttributes sigmoid_choice{.score = TopKAttributes::Score::sigmoid,
+                                      .k = 4,
+                                      .normalise = true,
+                                      .scale = 2.5,
+                                      .groups = 4,
+                                      .chosen_groups = 2};
   std::vector<OpCase> all{
       {"embedding", {ids, array({24, 16})}, {}, {}},
       {"embedding_grad", {ids, x}, EmbeddingGradAttributes{24}, {}},
@@ -82,6 +89,19 @@ inline std::vector<OpCase> small_op_cases() {
       {"rotary", {half({4, 8, 4, 12})}, RotaryAttributes{{1.0f, 0.3f, 0.1f}, 1, false, false}, {}},
       {"attention_sink", {q, lse, array({4})}, {}, {}},
       {"attention_sink_grad", {q, q, lse, array({4})}, {}, {}},
+      {"top_k", {x}, TopKAttributes{.k = 2}, {}},
+      {"top_k", {x, features}, TopKAttributes{.k = 3, .normalise = true, .scale = 2.5}, {}},
+      {"top_k", {x, features}, sigmoid_choice, {}},
+      {"top_k_grad", {x, four, array({4, 8, 4})}, TopKAttributes{.k = 4}, {}},
+      {"top_k_grad", {x, four, array({4, 8, 4})}, TopKAttributes{.k = 4, .normalise = true, .scale = 1.5}, {}},
+      {"top_k_grad", {x, four, array({4, 8, 4})}, sigmoid_choice, {}},
+      {"expert_linear", {x, four, array({4, 24, 16})}, ExpertLinearAttributes{4, false}, {}},
+      {"expert_linear", {q, four, array({4, 24, 12})}, ExpertLinearAttributes{4, false}, {}},
+      {"expert_linear", {q, four, array({4, 12, 24})}, ExpertLinearAttributes{4, true}, {}},
+      {"expert_linear_grad", {x, four, q}, ExpertLinearAttributes{4, false}, {}},
+      {"expert_linear_grad", {q, four, q}, ExpertLinearAttributes{4, false}, {}},
+      {"weighted_sum", {q, array({4, 8, 4})}, {}, {}},
+      {"weighted_sum_grad", {q, array({4, 8, 4}), array({4, 8, 12})}, {}, {}},
       {"layer_norm_moments", {x}, {}, {}},
       {"layer_norm", {x, row, row, features, features}, norm, {}},
       {"layer_norm_grad_moments", {x, x, row, row, features}, norm, {}},
@@ -182,6 +202,7 @@ inline std::pair<double, double> operand_range(const std::string& op, size_t ope
 
 inline int32_t random_integer(const std::string& op, size_t operand, std::mt19937& random) {
   if (op.starts_with("attention")) return static_cast<int32_t>(random() % 3);  // 0 is masked
+  if (op.starts_with("expert")) return static_cast<int32_t>(random() % 4);
   if (op == "cross_entropy") return static_cast<int32_t>(random() % 3) * (operand == 3 ? -1 : 1);
   return static_cast<int32_t>(random() % 24);
 }
@@ -204,6 +225,12 @@ inline std::vector<TestArray> random_operands(const OpCase& c) {
     const int64_t columns = c.operands[0].shape.back();
     for (int64_t row = 0; row < element_count(c.operands[1].shape); ++row) {
       top[row] = *std::max_element(arrays[0].f32() + row * columns, arrays[0].f32() + (row + 1) * columns);
+    }
+  }
+  if (c.op == "top_k_grad") {  // different choices in each row
+    const int64_t k = c.operands[1].shape[2], experts = c.operands[0].shape[2];
+    for (int64_t i = 0; i < element_count(c.operands[1].shape); ++i) {
+      arrays[1].i32()[i] = static_cast<int32_t>((i / k + i % k * (experts / k)) % experts);
     }
   }
   return arrays;

@@ -66,6 +66,10 @@ class HuggingfaceTest : public QObject {
     QTest::newRow("llama-3.1-8b") << 8030261248ll;
     QTest::newRow("llama-3.1-70b") << 70553706496ll;
     QTest::newRow("llama-3.1-405b") << 405853388800ll;
+    QTest::newRow("mixtral-8x7b") << 46702792704ll;
+    QTest::newRow("mixtral-8x22b") << 140620634112ll;
+    QTest::newRow("qwen3-30b-a3b") << 30532122624ll;
+    QTest::newRow("qwen3-235b-a22b") << 235093634560ll;
     QTest::newRow("qwen2.5-7b") << 7615616512ll;
     QTest::newRow("gpt2-xl") << 1557611200ll;
     QTest::newRow("gemma-3-27b-text") << 27009346304ll;

@@ -149,6 +149,22 @@ Family split() {
   return {"split", {made, SplitAttributes{0, {2, 3}}, SplitAttributes{1, {3, 2}}, SplitAttributes{1, {2, 3, 1}}}};
 }
 
+Family top_k() {
+  using Score = TopKAttributes::Score;
+  const TopKAttributes made{Score::softmax, 2, false, 1, 1, 1};
+  [[maybe_unused]] const auto& [score, k, normalise, scale, groups, chosen] = made;
+  return {"top_k",
+          {made, TopKAttributes{Score::sigmoid, 2, false, 1, 1, 1}, TopKAttributes{Score::softmax, 3, false, 1, 1, 1},
+           TopKAttributes{Score::softmax, 2, true, 1, 1, 1}, TopKAttributes{Score::softmax, 2, false, next(1), 1, 1},
+           TopKAttributes{Score::softmax, 2, false, 1, 2, 1}, TopKAttributes{Score::softmax, 2, false, 1, 2, 2}}};
+}
+
+Family expert_linear() {
+  const ExpertLinearAttributes made{4, false};
+  [[maybe_unused]] const auto& [experts, transposed] = made;
+  return {"expert_linear", {made, ExpertLinearAttributes{5, false}, ExpertLinearAttributes{4, true}}};
+}
+
 Family rotary() {
   const RotaryAttributes made{{1.0f, 0.5f, 0.25f}, 1, false, false};
   [[maybe_unused]] const auto& [frequencies, magnitude, interleaved, backward] = made;
@@ -251,9 +267,9 @@ Family stack() {
 }
 
 std::vector<Family> families() {
-  return {adam(),      sgd(),   momentum_sgd(), lion(),       schedules(),      clip(),       dropout(),
-          attention(), cast(),  constant(),     initialise(), embedding_grad(), layer_norm(), scale(),
-          equations(), stack(), conv(),         soft_cap(),   clip_bounds(),    split(),      rotary()};
+  return {adam(), sgd(),      momentum_sgd(), lion(),           schedules(),  clip(),  dropout(),      attention(),
+          cast(), constant(), initialise(),   embedding_grad(), layer_norm(), scale(), equations(),    stack(),
+          conv(), soft_cap(), clip_bounds(),  split(),          rotary(),     top_k(), expert_linear()};
 }
 
 }  // namespace
@@ -287,7 +303,8 @@ class AttributesTest : public QObject {
                    a.are<EquationAttributes>() || a.are<SgdAttributes>() || a.are<StackAttributes>() ||
                    a.are<MomentumSgdAttributes>() || a.are<LionAttributes>() || a.are<ClipAttributes>() ||
                    a.are<ConvAttributes>() || a.are<SoftCapAttributes>() || a.are<ClipBoundsAttributes>() ||
-                   a.are<SplitAttributes>() || a.are<RotaryAttributes>(),
+                   a.are<SplitAttributes>() || a.are<RotaryAttributes>() || a.are<TopKAttributes>() ||
+                   a.are<ExpertLinearAttributes>(),
                one.op.c_str());
     }
   }

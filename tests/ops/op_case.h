@@ -12,6 +12,7 @@
 #include "engine/ops/conv.h"
 #include "engine/ops/embedding.h"
 #include "engine/ops/equation.h"
+#include "engine/ops/expert_linear.h"
 #include "engine/ops/global_norm.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/layer_norm.h"
@@ -24,6 +25,7 @@
 #include "engine/ops/soft_cap.h"
 #include "engine/ops/split.h"
 #include "engine/ops/stack.h"
+#include "engine/ops/top_k.h"
 
 namespace shardscope::test {
 
@@ -123,6 +125,13 @@ inline std::vector<OpCase> op_cases() {
           {"rotary", {query}, RotaryAttributes{{1.0f, 0.25f, 0.125f}, 1.5f, false, false}, {0}},
           {"attention_sink", {query, lse, array({12})}, {}, {0, 1, 2}},
           {"attention_sink_grad", {query, query, lse, array({12})}, {}, {}},
+          {"top_k", {x}, TopKAttributes{.k = 6}, {0}},
+          {"top_k", {x, scale}, TopKAttributes{.k = 6}, {0}},
+          {"top_k_grad", {x, tokens({12, 6, 6}), array({12, 6, 6})}, TopKAttributes{.k = 6}, {}},
+          {"expert_linear", {x, tokens({12, 6, 6}), array({12, 18, 24})}, ExpertLinearAttributes{12, false}, {0, 2}},
+          {"expert_linear_grad", {x, tokens({12, 6, 6}), array({12, 6, 6, 18})}, ExpertLinearAttributes{12, false}, {}},
+          {"weighted_sum", {query, array({12, 6, 12})}, {}, {0, 1}},
+          {"weighted_sum_grad", {query, array({12, 6, 12}), x}, {}, {}},
           {"layer_norm_moments", {x}, {}, {}},
           {"layer_norm", {x, rows, rows, scale, scale}, norm, {0, 3, 4}},
           {"layer_norm_grad_moments", {x, x, rows, rows, scale}, norm, {}},

@@ -35,6 +35,7 @@ std::vector<NamedReference> dropout_references();
 std::vector<NamedReference> elementwise_references();
 std::vector<NamedReference> embedding_references();
 std::vector<NamedReference> equation_references();
+std::vector<NamedReference> expert_references();
 std::vector<NamedReference> global_norm_references();
 std::vector<NamedReference> initialise_references();
 std::vector<NamedReference> layer_norm_references();

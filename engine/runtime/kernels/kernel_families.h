@@ -29,6 +29,7 @@ std::vector<NamedKernel> cross_entropy_kernels();
 std::vector<NamedKernel> dropout_kernels();
 std::vector<NamedKernel> einsum_kernels();
 std::vector<NamedKernel> embedding_kernels();
+std::vector<NamedKernel> expert_linear_kernels();
 std::vector<NamedKernel> gelu_kernels();
 std::vector<NamedKernel> global_norm_kernels();
 std::vector<NamedKernel> initialise_kernels();
@@ -48,6 +49,8 @@ std::vector<NamedKernel> no_update_kernels();
 std::vector<NamedKernel> split_kernels();
 std::vector<NamedKernel> squared_error_kernels();
 std::vector<NamedKernel> stack_kernels();
+std::vector<NamedKernel> top_k_kernels();
+std::vector<NamedKernel> weighted_sum_kernels();
 
 template <class T>
 std::unique_ptr<Kernel> construct(const KernelArguments& arguments) {

@@ -30,6 +30,7 @@ const Registry& registry() {
                         dropout_kernels,
                         einsum_kernels,
                         embedding_kernels,
+                        expert_linear_kernels,
                         gelu_kernels,
                         global_norm_kernels,
                         initialise_kernels,
@@ -48,7 +49,9 @@ const Registry& registry() {
                         sgd_kernels,
                         split_kernels,
                         squared_error_kernels,
-                        stack_kernels}) {
+                        stack_kernels,
+                        top_k_kernels,
+                        weighted_sum_kernels}) {
       for (const NamedKernel& kernel : family()) map[kernel.op].emplace(kernel.types, kernel.factory);
     }
     return map;
