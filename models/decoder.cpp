@@ -6,6 +6,7 @@
 #include "models/decoder_attention.h"
 #include "models/decoder_experts.h"
 #include "models/decoder_feed_forward.h"
+#include "models/decoder_latent_attention.h"
 #include "models/decoder_norm.h"
 #include "models/losses.h"
 
@@ -25,12 +26,13 @@ ValueId decoder_layer(const DecoderModule& module, ValueId x, const DecoderLayer
   const DecoderOptions& o = module.options();
   const bool before = o.placement != NormPlacement::after, after = o.placement != NormPlacement::before;
   ValueId y = normalise(module, before, o.names.attention_norm, x);
-  y = decoder_attention(module.child(o.names.attention), y, layer);
+  const DecoderModule attention = module.child(o.names.attention);
+  y = o.latent ? decoder_latent_attention(attention, y, layer) : decoder_attention(attention, y, layer);
   y = normalise(module, after, o.names.after_attention_norm, y);
   x = residual(module, x, y, "add_attention");
   y = normalise(module, before, o.names.feed_forward_norm, x);
   const DecoderModule feed_forward = module.child(o.names.feed_forward);
-  y = layer.experts ? decoder_experts(feed_forward, y) : decoder_feed_forward(feed_forward, y);
+  y = layer.experts ? decoder_experts(feed_forward, y) : decoder_feed_forward(feed_forward, y, o.inner);
   y = normalise(module, after, o.names.after_feed_forward_norm, y);
   return residual(module, x, y, "add_feed_forward");
 }

@@ -106,7 +106,12 @@ ValueId decoder_attention(const DecoderModule& module, ValueId x, const DecoderL
   attributes.window = layer.window;
   attributes.soft_cap = o.score_cap;
   attributes.slopes = o.slopes;
-  const ValueId context = ops.append("attention", operands, attributes);
+  const std::vector<ValueId> attended = ops.append_all("attention", operands, attributes);
+  ValueId context = attended[0];
+  if (o.sinks) {
+    const ValueId sinks = module.weight({o.heads}, {"heads"}, "sinks");
+    context = ops.append("attention_sink", {context, attended[1], sinks});
+  }
   const DecoderModule output = module.child(o.names.output);
   const ValueId weight = output.linear_weight(o.heads * o.head_size, "heads", o.width, "embed");
   ValueId y = output.module().product(context, weight, o.in_out ? "bshd,(hd)e->bse" : "bshd,e(hd)->bse", "einsum",

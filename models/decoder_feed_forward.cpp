@@ -12,18 +12,18 @@ ValueId bias_of(const DecoderModule& module, int64_t size, const std::string& lo
   return module.options().inner_bias ? module.constant("bias", 0, {size}, {logical}) : no_id;
 }
 
-ValueId up_layer(const DecoderModule& module, ValueId x) {
+ValueId up_layer(const DecoderModule& module, ValueId x, int64_t inner) {
   const DecoderOptions& o = module.options();
-  const ValueId weight = module.linear_weight(o.width, "embed", o.inner, "mlp");
-  return module.linear(x, weight, bias_of(module, o.inner, "mlp"));
+  const ValueId weight = module.linear_weight(o.width, "embed", inner, "mlp");
+  return module.linear(x, weight, bias_of(module, inner, "mlp"));
 }
 
 // Gate and up of one parameter, without biases: parts of its rows.
-std::pair<ValueId, ValueId> joined_layers(const DecoderModule& module, ValueId x) {
+std::pair<ValueId, ValueId> joined_layers(const DecoderModule& module, ValueId x, int64_t inner) {
   const DecoderOptions& o = module.options();
-  const ValueId weight = module.linear_weight(o.width, "embed", 2 * o.inner, "");
+  const ValueId weight = module.linear_weight(o.width, "embed", 2 * inner, "");
   const std::vector<ValueId> parts =
-      module.module().append_all("split", {weight}, SplitAttributes{o.in_out ? 1 : 0, {o.inner, o.inner}});
+      module.module().append_all("split", {weight}, SplitAttributes{o.in_out ? 1 : 0, {inner, inner}});
   for (ValueId part : parts) {
     module.graph().values[part].logical =
         o.in_out ? std::vector<std::string>{"embed", "mlp"} : std::vector<std::string>{"mlp", "embed"};
@@ -45,26 +45,26 @@ ValueId activate(const Module& ops, ValueId x, Activation activation) {
   return ops.append("multiply", {positive, positive}, {}, "square");
 }
 
-ValueId decoder_feed_forward(const DecoderModule& module, ValueId x) {
+ValueId decoder_feed_forward(const DecoderModule& module, ValueId x, int64_t inner) {
   const PlaceScope place(module.graph(), LayerPart::mlp);
   const DecoderOptions& o = module.options();
   const Module& ops = module.module();
-  ValueId inner = no_id;
+  ValueId between = no_id;
   if (!o.gated) {
-    inner = activate(ops, up_layer(module.child(o.names.up), x), o.activation);
+    between = activate(ops, up_layer(module.child(o.names.up), x, inner), o.activation);
   } else {
     ValueId gate = no_id, up = no_id;
     if (o.names.joined_gate.empty()) {
-      gate = up_layer(module.child(o.names.gate), x);
-      up = up_layer(module.child(o.names.up), x);
+      gate = up_layer(module.child(o.names.gate), x, inner);
+      up = up_layer(module.child(o.names.up), x, inner);
     } else {
-      std::tie(gate, up) = joined_layers(module.child(o.names.joined_gate), x);
+      std::tie(gate, up) = joined_layers(module.child(o.names.joined_gate), x, inner);
     }
-    inner = ops.append("multiply", {activate(ops, gate, o.activation), up});
+    between = ops.append("multiply", {activate(ops, gate, o.activation), up});
   }
   const DecoderModule down = module.child(o.names.down);
-  const ValueId weight = down.linear_weight(o.inner, "mlp", o.width, "embed");
-  return down.linear(inner, weight, bias_of(down, o.width, "embed"));
+  const ValueId weight = down.linear_weight(inner, "mlp", o.width, "embed");
+  return down.linear(between, weight, bias_of(down, o.width, "embed"));
 }
 
 }  // namespace shardscope

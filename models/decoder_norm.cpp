@@ -5,7 +5,10 @@
 namespace shardscope {
 
 ValueId decoder_norm(const DecoderModule& module, ValueId x, const std::string& logical) {
-  const DecoderNorm& norm = module.options().norm;
+  return decoder_norm(module, module.options().norm, x, logical);
+}
+
+ValueId decoder_norm(const DecoderModule& module, const DecoderNorm& norm, ValueId x, const std::string& logical) {
   const Module& ops = module.module();
   const int64_t features = module.graph().type(x).shape.back();
   const TensorType row{{features}, DType::f32};

@@ -37,6 +37,21 @@ struct DecoderLayer {
 struct DecoderExperts {
   int64_t count = 0, inner = 0;
   TopKAttributes choice;
+  bool router_bias = false;  // of the logits
+  bool choice_bias = false;  // of the compared scores: a state that is not trained
+  int64_t shared_inner = 0;  // of a feed-forward layer that every position passes as well; 0: none
+  // gpt-oss: kernels are stored as (experts, in, out) with gate and up columns by turns, all with biases, and
+  // down((up + 1) gate sigmoid(alpha gate)) of gate and up clipped at `limit`.
+  bool by_turns = false;
+  double alpha = 1, limit = 0;
+};
+
+// Latent attention (DeepSeek-V2): queries, and keys and values, are made from normalised rows of these ranks; of a
+// head's query and key the last `rotary` elements are turned, those of the key the same for all heads.
+struct DecoderLatent {
+  int64_t query_rank = 0;  // 0: queries are made directly
+  int64_t rank = 0, plain = 0, rotary = 0, value = 0;
+  bool bias = false;  // of the layers that make the rows, and of the output
 };
 
 // Modules by the names that they have on disk, "/" for ".": of parameters "weight" and "bias" below them.
@@ -51,7 +66,7 @@ struct DecoderNames {
   std::string query_norm = "q_norm", key_norm = "k_norm";
   std::string feed_forward = "mlp", gate = "gate_proj", up = "up_proj", down = "down_proj";
   std::string joined_gate = {};  // gate and up in one
-  std::string router = "gate", experts = "experts";
+  std::string router = "gate", experts = "experts", shared_experts = "shared_experts";
 };
 
 struct DecoderOptions {
@@ -73,6 +88,8 @@ struct DecoderOptions {
   bool tied = false;        // the head multiplies by the token embedding
   double deviation = 0.02;  // of random first values
   DecoderExperts experts;
+  std::optional<DecoderLatent> latent;
+  bool sinks = false;  // of attention, one score a head
   DecoderNames names;
 };
 

@@ -12,7 +12,7 @@ const std::vector<ModelFamily>& model_families() {
   static const std::vector<ModelFamily> all = [] {
     std::vector<ModelFamily> list;
     for (auto families : {llama_families, qwen_families, gemma_families, olmo_families, phi_families, nemotron_families,
-                          gpt2_families, mpt_families, mixtral_families}) {
+                          gpt2_families, mpt_families, mixtral_families, deepseek_families, gpt_oss_families}) {
       for (const ModelFamily& family : families()) list.push_back(family);
     }
     return list;

@@ -25,6 +25,8 @@ std::vector<ModelFamily> nemotron_families();  // nemotron
 std::vector<ModelFamily> gpt2_families();      // gpt2
 std::vector<ModelFamily> mpt_families();       // mpt
 std::vector<ModelFamily> mixtral_families();   // mixtral, qwen3_moe
+std::vector<ModelFamily> deepseek_families();  // deepseek_v3
+std::vector<ModelFamily> gpt_oss_families();   // gpt_oss
 
 // What most configs have: vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads,
 // num_key_value_heads, head_dim, max_position_embeddings, tie_word_embeddings, initializer_range; layers without

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace shardscope {
 
 namespace {
@@ -67,6 +69,9 @@ RotaryScaling read_rotary_parameters(ModelConfig& parameters, const RotaryDefaul
     scaling.beta_slow = parameters.number("beta_slow", 1, 1e-6, 1e6);
     scaling.truncate = parameters.boolean("truncate", true);
     scaling.magnitude = yarn_attention(parameters, scaling.factor);
+    if (const auto scale = parameters.maybe_number("mscale_all_dim", 0, 1e6); scale && *scale > 0) {
+      scaling.score_magnitude = yarn_magnitude(scaling.factor, *scale);
+    }
   }
   return scaling;
 }

@@ -22,6 +22,7 @@ struct RotaryScaling {
   int64_t original_positions = 0;                              // llama3, yarn
   int64_t positions = 0, sequence = 0;                         // dynamic: the config's maximum, and that of the run
   double magnitude = 1;                                        // of cosines and sines
+  double score_magnitude = 1;                                  // yarn, of mscale_all_dim: for those who scale scores
 };
 
 RotaryAttributes rotary_attributes(const RotaryScaling& scaling);

@@ -51,12 +51,12 @@ std::vector<ProductWork> local_products(const Attributes& attributes, std::span<
   return {{rows, k[1], k[2], k[0], false}};
 }
 
-std::string rows_of(std::span<const TensorType> operands, char columns) {
-  const bool slotted = !operands.empty() && operands[0].shape.size() == 4;
+std::string rows_of(std::span<const TensorType> operands, size_t operand, char columns) {
+  const bool slotted = operand < operands.size() && operands[operand].shape.size() == 4;
   return (slotted ? "bsk" : "bs") + std::string(1, columns);
 }
 
-// (x (b, s, d) or (b, s, k, d), choices, d y (b, s, k, f)) -> d kernels (e, f, d).
+// (x (b, s, d) or (b, s, k, d), choices, d y (b, s, f) or (b, s, k, f)) -> d kernels (e, f, d).
 class ExpertLinearGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "expert_linear_grad"; }
@@ -77,7 +77,7 @@ class ExpertLinearGrad : public LabelledOp {
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     const int64_t experts = attributes.as<ExpertLinearAttributes>().experts;
-    return {{rows_of(operands, 'd'), "bsk", "bskf"}, {"efd"}, "", false, {}, {{'e', experts}}};
+    return {{rows_of(operands, 0, 'd'), "bsk", rows_of(operands, 2, 'f')}, {"efd"}, "", false, {}, {{'e', experts}}};
   }
   bool takes(int operand, DType dtype) const override { return dtype == (operand == 1 ? DType::i32 : DType::f32); }
   double flops_per_element() const override { return 0; }
@@ -134,7 +134,7 @@ class ExpertLinear : public LabelledOp {
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     const bool transposed = attributes.as<ExpertLinearAttributes>().transposed;
-    return {{rows_of(operands, transposed ? 'f' : 'd'), "bsk", "efd"}, {transposed ? "bskd" : "bskf"}, "", false};
+    return {{rows_of(operands, 0, transposed ? 'f' : 'd'), "bsk", "efd"}, {transposed ? "bskd" : "bskf"}, "", false};
   }
   bool takes(int operand, DType dtype) const override { return dtype == (operand == 1 ? DType::i32 : DType::f32); }
   double flops_per_element() const override { return 0; }

@@ -100,6 +100,8 @@ inline std::vector<OpCase> small_op_cases() {
       {"expert_linear", {q, four, array({4, 12, 24})}, ExpertLinearAttributes{4, true}, {}},
       {"expert_linear_grad", {x, four, q}, ExpertLinearAttributes{4, false}, {}},
       {"expert_linear_grad", {q, four, q}, ExpertLinearAttributes{4, false}, {}},
+      {"expert_linear_grad", {q, four, x}, ExpertLinearAttributes{4, false}, {}},
+      {"expert_linear", {x, four, array({4, 16, 12})}, ExpertLinearAttributes{4, true}, {}},
       {"weighted_sum", {q, array({4, 8, 4})}, {}, {}},
       {"weighted_sum_grad", {q, array({4, 8, 4}), array({4, 8, 12})}, {}, {}},
       {"layer_norm_moments", {x}, {}, {}},

@@ -50,7 +50,9 @@ std::string replaced(std::string text, const std::string& old, const std::string
 
 int64_t parameter_count(const Graph& graph) {
   int64_t count = 0;
-  for (const State& state : graph.states) count += element_count(graph.type(state.before).shape);
+  for (const State& state : graph.states) {
+    if (state.trainable) count += element_count(graph.type(state.before).shape);
+  }
   return count;
 }
 
@@ -71,6 +73,8 @@ class HuggingfaceTest : public QObject {
     QTest::newRow("qwen3-30b-a3b") << 30532122624ll;
     QTest::newRow("qwen3-235b-a22b") << 235093634560ll;
     QTest::newRow("qwen2.5-7b") << 7615616512ll;
+    QTest::newRow("deepseek-v3") << 671026404352ll;  // routers' biases are buffers
+    QTest::newRow("gpt-oss-120b") << 116829156672ll;
     QTest::newRow("gpt2-xl") << 1557611200ll;
     QTest::newRow("gemma-3-27b-text") << 27009346304ll;
     QTest::newRow("olmo-2-7b") << 7298617344ll;

@@ -117,8 +117,9 @@ Results expert_linear_grad(const Call& call) {
   for (int64_t slot = 0; slot < slots; ++slot) {
     const auto expert = static_cast<int64_t>(call.values(1)[slot]);
     const double* x = call.values(0).data() + row_of(slot, slots, rows) * d;
+    const double* dy = call.values(2).data() + row_of(slot, slots, call.values(2).size() / f) * f;
     for (int64_t i = 0; i < f; ++i) {
-      for (int64_t j = 0; j < d; ++j) dkernels[(expert * f + i) * d + j] += call.values(2)[slot * f + i] * x[j];
+      for (int64_t j = 0; j < d; ++j) dkernels[(expert * f + i) * d + j] += dy[i] * x[j];
     }
   }
   return {dkernels};

@@ -228,7 +228,8 @@ class DirectionsTest : public QObject {
                                          QRegularExpression::CaseInsensitiveOption);
     for (const Source& source : sources()) {
       if (source.folder != "models") continue;
-      const QRegularExpressionMatch match = word.match(without_comments(source.text).remove("shardscope").remove("init_device"));
+      const QRegularExpressionMatch match =
+          word.match(without_comments(source.text).remove("shardscope").remove("init_device"));
       QVERIFY2(!match.hasMatch(), qPrintable(source.path + " says " + match.captured()));
     }
   }
