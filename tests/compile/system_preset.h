@@ -62,6 +62,8 @@ inline const std::vector<SystemPreset>& system_presets() {
       {"qwen3_tiny", small_decoder},
       {"gemma3_tiny", small_decoder},
       {"mixtral_tiny", small_decoder},
+      {"deepseek_v3_tiny", small_decoder},
+      {"gpt_oss_tiny", small_decoder},
   };
   return presets;
 }
