@@ -72,6 +72,19 @@ std::string weights_of(const OptionList& options) {
   return {};
 }
 
+ModelDefinition::Description describe(const OptionList& options) {
+  ConfigDocument config = read_config_document(options);
+  const std::string old = "torch_dtype";
+  for (const std::string& field : {old, std::string("dtype")}) {
+    JsonNode* node = config.document.find(field);
+    if (node) *node = JsonNode::of(std::string("float32"));
+  }
+  if (!config.document.find(old) && !config.document.find("dtype")) {
+    config.document.add("dtype", JsonNode::of(std::string("float32")));
+  }
+  return {std::filesystem::path(config.file).parent_path().string(), print_json(config.document)};
+}
+
 }  // namespace
 
 ModelDefinition huggingface() {
@@ -92,7 +105,8 @@ ModelDefinition huggingface() {
           huggingface_captions,
           {},
           nullptr,
-          weights_of};
+          weights_of,
+          describe};
 }
 
 }  // namespace shardscope

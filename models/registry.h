@@ -45,6 +45,11 @@ struct ModelDefinition {
   // The folder of the files that hold its first parameters, by their paths behind "params" with "." for "/"; empty
   // where there is none. Nullptr: of a model that has no files.
   std::string (*weights)(const OptionList& options) = nullptr;
+  // A description of it that others read, with its folder: config.json, of f32 parameters. Nullptr: it has none.
+  struct Description {
+    std::string folder, config;
+  };
+  Description (*describe)(const OptionList& options) = nullptr;
 };
 
 // All models; one line in registry.cpp adds one. find_model gives nullptr for an unknown name.

@@ -31,7 +31,10 @@ std::map<std::string, std::string> read_index(const std::string& path) {
   if (is_nested_deeply(text)) fail("the index is nested too deeply");
   try {
     const auto index = nlohmann::json::parse(text);
-    for (const auto& [name, file] : index.at("weight_map").items()) files[name] = file.get<std::string>();
+    if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
+      fail("the index has no object 'weight_map'");
+    }
+    for (const auto& [name, file] : index["weight_map"].items()) files[name] = file.get<std::string>();
   } catch (const nlohmann::json::exception& wrong) {
     fail(fmt::format("the index is wrong: {}", wrong.what()));
   }

@@ -258,6 +258,16 @@ std::string weights_folder(const RunConfig& config) {
   return model->weights(resolve_options(model->options, config.model.options, "model", errors));
 }
 
+ModelDefinition::Description model_description(const RunConfig& config) {
+  const ModelDefinition* model = find_model(config.model.name);
+  if (!model || !model->describe) {
+    throw Failure(Error{"no_description", "model '" + config.model.name + "' is none of Hugging Face", "model.name",
+                        "export its parameters without --huggingface"});
+  }
+  std::vector<Error> errors;
+  return model->describe(resolve_options(model->options, config.model.options, "model", errors));
+}
+
 ProgressLines progress_lines(const RunConfig& config) {
   const ModelDefinition* model = find_model(config.model.name);
   return model ? model->progress : ProgressLines{};

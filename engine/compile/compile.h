@@ -38,6 +38,9 @@ std::vector<ParameterInfo> list_parameters(const RunConfig& config);
 std::vector<std::pair<std::string, std::vector<std::string>>> layout_captions(const RunConfig& config);
 // The folder of the files that hold its first parameters; empty where it has none.
 std::string weights_folder(const RunConfig& config);
+// Its description for others, and the folder that it was read from. Throws Failure (no_description) of a model that has
+// none.
+ModelDefinition::Description model_description(const RunConfig& config);
 // What it prints while it trains; the defaults for an unknown model.
 ProgressLines progress_lines(const RunConfig& config);
 

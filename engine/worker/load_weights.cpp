@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/checkpoint/weights_folder.h"
 #include "engine/compile/compile.h"
+#include "engine/worker/stored_states.h"
 
 namespace shardscope {
 
@@ -23,28 +24,34 @@ bool is_known_extra(const std::string& name) {
   return name == "lm_head.weight";
 }
 
-std::string array_name(const ParameterPlan& parameter) {
-  std::string name;
-  for (size_t i = 1; i < parameter.path.size(); ++i) name += (i > 1 ? "." : "") + parameter.path[i];
+constexpr std::string_view collection = "params/";
+
+std::string array_name(const StoredState& state) {
+  std::string name = state.name.substr(collection.size());
+  std::ranges::replace(name, '/', '.');
   return name;
 }
 
-// The names of the parameters in the files, in the plan's order.
+// The names that the states of the model have in the files, in the plan's order; empty of other states.
 class Matching {
  public:
-  Matching(const Plan& plan, const WeightsFolder& weights) : weights_(weights) {
+  Matching(const std::vector<StoredState>& states, const WeightsFolder& weights) : weights_(weights) {
     std::set<std::string> left;
     for (const std::string& name : weights.names()) left.insert(name);
-    for (const ParameterPlan& parameter : plan.parameters) {
-      const std::string wanted = array_name(parameter), held = held_name(wanted);
+    for (const StoredState& state : states) {
+      if (!state.name.starts_with(collection)) {
+        names_.emplace_back();
+        continue;
+      }
+      const std::string wanted = array_name(state), held = held_name(wanted);
       left.erase(held);
       names_.push_back(held);
       const Shape* shape = weights.find(held);
       if (!shape) {
-        add("missing_weight", fmt::format("there is no '{}' of shape {}", wanted, to_string(parameter.shape)));
-      } else if (*shape != parameter.shape) {
+        add("missing_weight", fmt::format("there is no '{}' of shape {}", wanted, to_string(state.type.shape)));
+      } else if (*shape != state.type.shape) {
         add("weight_shape",
-            fmt::format("'{}' is of shape {}, expected {}", held, to_string(*shape), to_string(parameter.shape)));
+            fmt::format("'{}' is of shape {}, expected {}", held, to_string(*shape), to_string(state.type.shape)));
       }
     }
     for (const std::string& name : left) {
@@ -78,13 +85,15 @@ void load_weights(const Plan& plan, int device, const Executor& executor) {
   const std::string folder = weights_folder(plan.config);
   if (folder.empty()) return;
   const WeightsFolder weights(folder);
-  const Matching matching(plan, weights);
-  for (size_t i = 0; i < plan.parameters.size(); ++i) {
-    const ProgramValue& value = plan.program.values.at(plan.parameters[i].value);
-    if (value.stage != executor.stage()) continue;
-    const std::span<std::byte> bytes = executor.value(plan.parameters[i].value);
+  const Matching matching(stored_states(plan), weights);
+  const std::vector<int> values = stored_values(plan);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ProgramValue& value = plan.program.values.at(values[i]);
+    const std::string& name = matching.names()[i];
+    if (name.empty() || value.stage != executor.stage()) continue;
+    const std::span<std::byte> bytes = executor.value(values[i]);
     const Box box = shard_box(value.sharding, plan.mesh, value.shape, device);
-    weights.read(matching.names()[i], box, {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)});
+    weights.read(name, box, {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)});
   }
 }
 
