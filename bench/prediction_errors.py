@@ -9,20 +9,21 @@ import math
 import statistics
 
 OPERATORS = {
-    "matrix products": ["einsum"],
+    "matrix products": ["einsum", "expert_linear", "expert_linear_grad"],
     "convolutions": ["conv", "conv_grad_input", "conv_grad_kernel"],
-    "attention": ["attention", "attention_grad"],
+    "attention": ["attention", "attention_grad", "attention_sink", "attention_sink_grad", "rotary"],
     "norms": ["layer_norm", "layer_norm_moments", "layer_norm_grad_input", "layer_norm_grad_moments",
               "layer_norm_grad_parameters", "rms_norm", "rms_norm_squares", "rms_norm_grad_input",
               "rms_norm_grad_product", "rms_norm_grad_scale"],
-    "elementwise": ["add", "gelu", "gelu_grad", "relu", "relu_grad", "dropout", "scale", "cast", "accumulate", "constant"],
-    "reductions": ["reduce_sum", "row_max"],
+    "elementwise": ["silu", "silu_grad", "gelu_exact", "gelu_exact_grad", "multiply", "soft_cap", "soft_cap_grad", "clip",
+                    "clip_grad", "add", "gelu", "gelu_grad", "relu", "relu_grad", "dropout", "scale", "cast", "accumulate", "constant"],
+    "reductions": ["reduce_sum", "row_max", "top_k", "top_k_grad", "weighted_sum", "weighted_sum_grad"],
     "losses": ["cross_entropy", "cross_entropy_grad", "cross_entropy_terms", "cross_entropy_terms_grad", "squared_error",
                "squared_error_grad"],
     "embeddings": ["embedding", "embedding_grad"],
     "optimizers": ["adam", "sgd", "momentum_sgd", "lion", "no_update", "sum_of_squares", "global_norm",
                    "clip_by_global_norm"],
-    "data movement": ["rearrange", "stack", "unstack", "next_token", "slice"],
+    "data movement": ["split", "concatenate", "rearrange", "stack", "unstack", "next_token", "slice"],
 }
 FAMILIES = {operator: family for family, operators in OPERATORS.items() for operator in operators}
 WAITING = "waiting, gaps"  # of a step, what no instruction takes

@@ -20,6 +20,15 @@ ValueId known_cast(const Graph& graph, ValueId x, const CastAttributes& attribut
   return no_id;
 }
 
+// Which dimension of an array of these labels has this one; npos where none has.
+size_t dimension_of(const std::string& text, char label) {
+  const std::vector<std::string> dimensions = dimension_labels(text);
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    if (dimensions[d].find(label) != std::string::npos) return d;
+  }
+  return std::string::npos;
+}
+
 }  // namespace
 
 Module Module::child(const std::string& name) const {
@@ -60,14 +69,15 @@ ValueId Module::append(const std::string& op, std::vector<ValueId> inputs, Attri
   return append_all(op, std::move(inputs), std::move(attributes), leaf)[0];
 }
 
-ValueId Module::product(ValueId x, ValueId kernel, const Equation& equation, const std::string& leaf) const {
+ValueId Module::product(ValueId x, ValueId kernel, const Equation& equation, const std::string& leaf,
+                        std::vector<std::pair<char, int64_t>> sizes) const {
   const ValueId result = append("einsum", {cast(x, compute_, leaf + "/cast"), cast(kernel, compute_, leaf + "/cast")},
-                                EquationAttributes{equation}, leaf);
+                                EquationAttributes{equation, std::move(sizes)}, leaf);
   std::vector<std::string> logical;
-  for (char label : equation.result) {
-    const size_t at = equation.operands[0].find(label);
+  for (const std::string& labels : dimension_labels(equation.result)) {
+    const size_t at = dimension_of(equation.operands[0], labels[0]);
     const std::vector<std::string>& names = graph_->values[at == std::string::npos ? kernel : x].logical;
-    const size_t dim = at == std::string::npos ? equation.operands[1].find(label) : at;
+    const size_t dim = at == std::string::npos ? dimension_of(equation.operands[1], labels[0]) : at;
     logical.push_back(dim < names.size() ? names[dim] : "");
   }
   graph_->values[result].logical = std::move(logical);

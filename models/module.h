@@ -33,8 +33,10 @@ class Module {
                                   const std::string& leaf = "") const;
   ValueId append(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {},
                  const std::string& leaf = "") const;
-  // An einsum of two operands; dimensions of the result are called as in the operand that they stem from.
-  ValueId product(ValueId x, ValueId kernel, const Equation& equation, const std::string& leaf = "einsum") const;
+  // An einsum of two operands; dimensions of the result are called as in the operand that they stem from. `sizes`: of
+  // letters that the operands leave open.
+  ValueId product(ValueId x, ValueId kernel, const Equation& equation, const std::string& leaf = "einsum",
+                  std::vector<std::pair<char, int64_t>> sizes = {}) const;
   // x + y, where y has the last dimensions of x: a bias, or all of them: a residual. Of x's type.
   ValueId add(ValueId x, ValueId y, const std::string& leaf = "add") const;
   // Layer norm over the last dimension, epsilon 1e-6, with Flax's fast variance.

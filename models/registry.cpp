@@ -1,6 +1,7 @@
 #include "models/registry.h"
 
 #include "models/decoder_only_transformer.h"
+#include "models/huggingface.h"
 #include "models/logical_dot_relu_dot.h"
 #include "models/mintext_mlp.h"
 #include "models/mintext_transformer.h"
@@ -14,6 +15,7 @@ namespace shardscope {
 
 const std::vector<ModelDefinition>& all_models() {
   static const std::vector<ModelDefinition> models{decoder_only_transformer(),
+                                                   huggingface(),
                                                    logical_dot_relu_dot(),
                                                    mintext_mlp(),
                                                    mintext_transformer(),

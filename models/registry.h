@@ -13,7 +13,8 @@ namespace shardscope {
 struct ModelContext {
   int64_t batch_size = 1;
   bool deterministic = true;
-  int64_t seed = 0;  // of first values and dropout
+  int64_t seed = 0;             // of first values and dropout
+  int64_t sequence_length = 0;  // what the data say; 0: nothing. For models that have no length of their own
 };
 
 // A network: its hyperparameters, its forward pass with the loss, and the layouts worth printing. Knows no mesh.
@@ -31,6 +32,14 @@ struct ModelDefinition {
   ProgressLines progress = {};
   // Where a network of these hyperparameters is not what the original's program would compute; or nullptr.
   std::vector<Error> (*notes)(const OptionList& options) = nullptr;
+  // The folder of the files that hold its first parameters, by their paths behind "params" with "." for "/"; empty
+  // where there is none. Nullptr: of a model that has no files.
+  std::string (*weights)(const OptionList& options) = nullptr;
+  // A description of it that others read, with its folder: config.json, of f32 parameters. Nullptr: it has none.
+  struct Description {
+    std::string folder, config;
+  };
+  Description (*describe)(const OptionList& options) = nullptr;
 };
 
 // All models; one line in registry.cpp adds one. find_model gives nullptr for an unknown name.

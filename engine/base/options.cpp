@@ -29,8 +29,13 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
                            const std::string& section, std::vector<Error>& errors) {
   std::vector<std::string> names;
   for (const OptionDefinition& definition : definitions) names.push_back(definition.name);
+  const auto is_in_open = [&](const std::string& key) {
+    return std::ranges::any_of(definitions, [&](const OptionDefinition& definition) {
+      return definition.is_open && key.starts_with(definition.name + ".");
+    });
+  };
   for (const auto& [key, value] : given) {
-    if (std::find(names.begin(), names.end(), key) == names.end()) {
+    if (std::find(names.begin(), names.end(), key) == names.end() && !is_in_open(key)) {
       errors.push_back({"unknown_key", "unknown key '" + key + "'", section + "." + key, name_hint(key, names)});
     }
   }
@@ -39,6 +44,12 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
     auto found =
         std::find_if(given.begin(), given.end(), [&](const auto& item) { return item.first == definition.name; });
     std::string place = section + "." + definition.name;
+    if (definition.is_open) {
+      if (found == given.end()) continue;
+      errors.push_back({"wrong_type", fmt::format("expected an object, got {}", text_of(found->second)), place,
+                        fmt::format("such as {{\"{}\": {{...}}}}", definition.name)});
+      continue;
+    }
     OptionValue value = definition.default_value;
     if (found != given.end()) {
       value = found->second;
@@ -70,6 +81,9 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
                         fmt::format("for example {}", text_of(definition.default_value))});
     }
     resolved.emplace_back(definition.name, value);
+  }
+  for (const auto& option : given) {
+    if (is_in_open(option.first)) resolved.push_back(option);
   }
   return resolved;
 }

@@ -36,10 +36,12 @@ struct OptionDefinition {
   std::string help;                       // one sentence
   std::vector<std::string> choices = {};  // of text: what it may be; empty: anything
   bool is_path = false;                   // of a file or folder, where it is not absolute below the run file's folder
+  // An object of options that nobody declares: {"overrides": {"a": {"b": 1}}} is the option "overrides.a.b".
+  bool is_open = false;
 };
 
-// Every declared option with the file's value or the default. Faults (unknown, missing, type, range, choice) are
-// appended to `errors` with the place "section.name".
+// Every declared option with the file's value or the default; behind them what stands in open ones. Faults (unknown,
+// missing, type, range, choice) are appended to `errors` with the place "section.name".
 OptionList resolve_options(const std::vector<OptionDefinition>& definitions, const OptionList& given,
                            const std::string& section, std::vector<Error>& errors);
 

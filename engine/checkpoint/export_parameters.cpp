@@ -1,30 +1,9 @@
 #include "engine/checkpoint/export_parameters.h"
 
-#include <algorithm>
-
+#include "engine/checkpoint/array_chunks.h"
 #include "engine/checkpoint/array_file.h"
 
 namespace shardscope {
-
-namespace {
-
-constexpr int64_t chunk_bytes = int64_t{16} << 20;
-
-// Some rows of an array at a time.
-template <class Visit>
-void for_each_chunk(const TensorType& type, Visit&& visit) {
-  Box box{Shape(type.shape.size()), type.shape};
-  if (type.shape.empty() || type.bytes() == 0) return visit(box);
-  const int64_t rows = type.shape[0], row_bytes = type.bytes() / rows;
-  const int64_t step = std::clamp(chunk_bytes / row_bytes, int64_t{1}, rows);
-  for (int64_t row = 0; row < rows; row += step) {
-    box.start[0] = row;
-    box.size[0] = std::min(step, rows - row);
-    visit(box);
-  }
-}
-
-}  // namespace
 
 SafetensorsLayout exported_layout(const CheckpointIndex& index) {
   std::vector<NamedArray> arrays;

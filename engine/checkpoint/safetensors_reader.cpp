@@ -63,10 +63,15 @@ SafetensorsReader::SafetensorsReader(const std::string& path) : file_(path) {
 bool SafetensorsReader::Array::is_widened() const { return bytes_of_foreign_float(stored).has_value(); }
 
 void SafetensorsReader::read(const Array& array, std::span<std::byte> out) const {
+  read(array, 0, element_count(array.type.shape), out);
+}
+
+void SafetensorsReader::read(const Array& array, int64_t first, int64_t count, std::span<std::byte> out) const {
   const std::optional<int64_t> foreign = bytes_of_foreign_float(array.stored);
-  if (!foreign) return file_.read(array.offset, out);
-  std::vector<std::byte> stored(out.size() / sizeof(float) * static_cast<size_t>(*foreign));
-  file_.read(array.offset, stored);
+  const int64_t size = foreign.value_or(static_cast<int64_t>(byte_size(array.type.dtype)));
+  if (!foreign) return file_.read(array.offset + first * size, out);
+  std::vector<std::byte> stored(static_cast<size_t>(count * size));
+  file_.read(array.offset + first * size, stored);
   widen_foreign_floats(array.stored, stored, out);
 }
 

@@ -28,6 +28,8 @@ class SafetensorsReader {
   const std::map<std::string, Array>& arrays() const { return arrays_; }
   // All its elements, row-major.
   void read(const Array& array, std::span<std::byte> out) const;
+  // `count` elements from the row-major index `first` on.
+  void read(const Array& array, int64_t first, int64_t count, std::span<std::byte> out) const;
 
  private:
   InputFile file_;

@@ -15,12 +15,14 @@
 #include "engine/base/standard_streams.h"
 #include "engine/checkpoint/checkpoint_folder.h"
 #include "engine/checkpoint/checkpoint_reader.h"
+#include "engine/checkpoint/export_model.h"
 #include "engine/checkpoint/export_parameters.h"
 #include "engine/cli/checkpoint_table.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/text_table.h"
 #include "engine/compile/compile.h"
+#include "engine/config/parse.h"
 #include "engine/worker/import_parameters.h"
 
 namespace shardscope {
@@ -113,20 +115,53 @@ int export_to_standard_output(CheckpointReader& reader) {
   return exit_ok;
 }
 
+// A folder that transformers loads, made whole under another name.
+int export_to_folder(CheckpointReader& reader, const std::string& out) {
+  namespace fs = std::filesystem;
+  const ModelDefinition::Description model = model_description(parse_run_config(reader.index().run_file, ""));
+  const fs::path part = out + ".part";
+  for (const fs::path& path : {fs::path(out), part}) {
+    if (fs::exists(path))
+      throw Failure(Error{"unwritable_file", "this exists", in_file(path.string()), "a new folder"});
+  }
+  try {
+    fs::create_directory(part);
+    write_new_file((part / "config.json").string(), model.config);
+    for (const char* name : {"tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json",
+                             "vocab.json", "merges.txt", "added_tokens.json", "generation_config.json"}) {
+      const fs::path file = fs::path(model.folder) / name;
+      if (fs::is_regular_file(file)) fs::copy_file(file, part / name);
+    }
+    export_model(reader, part.string());
+    fs::rename(part, out);
+  } catch (const fs::filesystem_error& error) {
+    fs::remove_all(part);
+    throw Failure(Error{"unwritable_file", error.code().message(), in_file(out), ""});
+  } catch (...) {
+    fs::remove_all(part);
+    throw;
+  }
+  if (!is_quiet()) print_lines(fmt::format("{}: the model of step {}\n", out, reader.index().step));
+  return exit_ok;
+}
+
 void add_parameter_export(CLI::App& command, CommandLine& line) {
   struct Arguments {
     std::string path, out;
-    bool force = false;
+    bool force = false, huggingface = false;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* export_command = command.add_subcommand("export", "Write all parameters, whole, to one safetensors file");
   export_command->add_option("DIR", arguments->path, "DIR/step_..., or a folder: its newest checkpoint")->required();
   export_command->add_option("OUT", arguments->out, "new safetensors file, or - for standard output")->required();
   export_command->add_flag("--force", arguments->force, "lose what is in a file that exists");
+  export_command->add_flag("--huggingface", arguments->huggingface,
+                           "a new folder that transformers loads: config, weights, files of the tokenizer");
   export_command->callback([&line, arguments] {
     line.action = [arguments] {
       const std::string path = checkpoint_at(arguments->path);
       CheckpointReader reader(path);
+      if (arguments->huggingface) return export_to_folder(reader, arguments->out);
       if (arguments->out == standard_stream) return export_to_standard_output(reader);
       const Existing existing = arguments->force ? Existing::overwrite : Existing::refuse;
       WholeFile file(arguments->out, existing, files_of(path, reader.index()), exported_layout(reader.index()).bytes());

@@ -30,6 +30,7 @@ int run_command(int argc, char** argv) {
   CommandLine line{argc, argv, {}};
   app.set_version_flag("--version", std::string("shardrun ") + version);
   app.require_subcommand(1);
+  add_new(app, line);
   add_validate(app, line);
   add_show(app, line);
   add_plan(app, line);

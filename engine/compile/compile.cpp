@@ -50,8 +50,14 @@ std::vector<Error> notes(const ResolvedRun& run, const Graph& graph) {
 }
 
 TrainingFacts training_facts(const ResolvedRun& run) {
-  return {run.model->name, run.config->steps,   run.learning_rate,
-          run.data,        run.model->progress, run.model->captions(run.model_options)};
+  const ModelDefinition& model = *run.model;
+  return {model.name,
+          model.weights ? model.weights(run.model_options) : "",
+          run.config->steps,
+          run.learning_rate,
+          run.data,
+          model.progress,
+          model.captions(run.model_options)};
 }
 
 // ZeRO stage 3: parameters, and what is made of them alone, are gathered once for forward and once for backward.
@@ -249,6 +255,16 @@ std::vector<ParameterInfo> list_parameters(const RunConfig& config) {
     parameters.push_back({state.path, forward.graph->type(state.before)});
   }
   return parameters;
+}
+
+ModelDefinition::Description model_description(const RunConfig& config) {
+  const ResolvedRun run = resolve_run(config);
+  if (!run.errors.empty()) throw Failure(run.errors);
+  if (!run.model->describe) {
+    throw Failure(Error{"no_description", "model '" + config.model.name + "' is none of Hugging Face", "model.name",
+                        "export its parameters without --huggingface"});
+  }
+  return run.model->describe(run.model_options);
 }
 
 }  // namespace shardscope

@@ -7,6 +7,7 @@
 #include "engine/compile/plan_request.h"
 #include "engine/config/run_config.h"
 #include "engine/plan/plan.h"
+#include "models/registry.h"
 
 namespace shardscope {
 
@@ -31,5 +32,9 @@ struct ParameterInfo {
   bool operator==(const ParameterInfo&) const = default;
 };
 std::vector<ParameterInfo> list_parameters(const RunConfig& config);
+
+// The configured model's description for others, and the folder that it was read from. Throws Failure (no_description)
+// of a model that has none.
+ModelDefinition::Description model_description(const RunConfig& config);
 
 }  // namespace shardscope

@@ -6,6 +6,7 @@
 #include "engine/data/data_kind.h"
 #include "engine/machine/chosen_machine.h"
 #include "engine/machine/host_machine.h"
+#include "models/registry.h"
 
 namespace shardscope {
 
@@ -14,14 +15,23 @@ namespace fs = std::filesystem;
 namespace {
 
 template <class Change>
-RunConfig with_changed_data(RunConfig config, Change change) {
-  const DataKind* kind = find_data_kind(config.data.name);
-  if (!kind) return config;
-  for (auto& [key, value] : config.data.options) {
-    const auto option = std::ranges::find(kind->options, key, &OptionDefinition::name);
+void change_paths(NamedOptions& section, const std::vector<OptionDefinition>& definitions, Change change) {
+  for (auto& [key, value] : section.options) {
+    const auto option = std::ranges::find(definitions, key, &OptionDefinition::name);
     auto* path = std::get_if<std::string>(&value);
-    if (option != kind->options.end() && option->is_path && path && !path->empty()) *path = change(fs::path(*path));
+    if (option != definitions.end() && option->is_path && path && !path->empty()) *path = change(fs::path(*path));
   }
+}
+
+template <class Change>
+RunConfig with_changed_data(RunConfig config, Change change) {
+  if (const DataKind* kind = find_data_kind(config.data.name)) change_paths(config.data, kind->options, change);
+  return config;
+}
+
+template <class Change>
+RunConfig with_changed_model(RunConfig config, Change change) {
+  if (const ModelDefinition* model = find_model(config.model.name)) change_paths(config.model, model->options, change);
   return config;
 }
 
@@ -29,7 +39,7 @@ template <class Change>
 RunConfig with_paths(RunConfig config, Change change) {
   if (const std::string file = machine_file(config.machine); !file.empty())
     config.machine = with_machine_file(config.machine, change(fs::path(file)));
-  return with_changed_data(std::move(config), change);
+  return with_changed_data(with_changed_model(std::move(config), change), change);
 }
 
 }  // namespace
@@ -65,6 +75,10 @@ RunConfig with_data_paths(RunConfig config, const std::function<std::string(cons
 
 std::vector<std::string> input_paths(const RunConfig& config) {
   std::vector<std::string> paths = data_paths(config);
+  with_changed_model(config, [&](const fs::path& path) {
+    paths.push_back(path.string());
+    return path.string();
+  });
   const std::string machine = machine_file(config.machine);
   paths.push_back(machine.empty() ? machine_path().string() : machine);
   return paths;

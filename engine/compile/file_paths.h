@@ -9,9 +9,9 @@
 
 namespace shardscope {
 
-// Files that a config names: those of the data section, and its machine's. In a run file they may be relative to its
-// folder; in a program they are absolute, so that a config means the same wherever it is read again (by the ranks,
-// say).
+// Files that a config names: those of the data section, the model's, and its machine's. In a run file they may be
+// relative to its folder; in a program they are absolute, so that a config means the same wherever it is read again (by
+// the ranks, say).
 
 RunConfig with_absolute_paths(RunConfig config, const std::filesystem::path& folder);
 // For a file that is written to `folder`: what lies there or below is named from there.
@@ -21,8 +21,8 @@ RunConfig with_relative_paths(RunConfig config, const std::filesystem::path& fol
 std::vector<std::string> data_paths(const RunConfig& config);
 RunConfig with_data_paths(RunConfig config, const std::function<std::string(const std::string& path)>& change);
 
-// What planning and training a config read: its data, and the file of its machine (of this host's, where it names
-// none).
+// What planning and training a config read: its data, the model's files, and the file of its machine (of this host's,
+// where it names none).
 std::vector<std::string> input_paths(const RunConfig& config);
 
 // load_run_config() with absolute paths.

@@ -126,7 +126,9 @@ std::vector<OpId> recomputed_casts(const Graph& graph, const std::set<std::strin
     if (!is_open(id)) continue;
     const bool sum = op.definition == &add && ((widened[op.inputs[0]] && is_there(op.inputs[1])) ||
                                                (is_there(op.inputs[0]) && widened[op.inputs[1]]));
-    chosen[id] = widened[op.outputs[0]] = sum || widens(graph, op);
+    // What the policy makes again, with what communication that takes, is not what a cast is made of here.
+    const bool cast = widens(graph, op) && !is_made_again(graph, op.inputs[0], again);
+    chosen[id] = widened[op.outputs[0]] = sum || cast;
   }
   for (size_t id = 0; id < again.size(); ++id) {
     if (is_open(id) && narrows(graph, graph.ops[id]) && is_there(graph.ops[id].inputs[0])) chosen[id] = true;

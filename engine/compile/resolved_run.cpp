@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/base/plural.h"
+#include "engine/data/token_rows.h"
 #include "engine/optim/learning_rate.h"
 
 namespace shardscope {
@@ -59,6 +60,7 @@ void resolve_data(const RunConfig& config, ResolvedRun& run) {
     run.batch_known = false;
   }
   run.microbatch_rows = std::max<int64_t>(1, rows / microbatches);
+  run.sequence_length = sequence_length(run.data.options);
   if (run.batch_known) append(errors, kind->check(run.data.options));
 }
 
@@ -78,6 +80,15 @@ void resolve_optimizer(const RunConfig& config, ResolvedRun& run) {
   if (run.optimizer->check) append(errors, run.optimizer->check(config.optimizer.options));
 }
 
+// Of a model that has a length of its own: data of another one.
+std::vector<Error> check_sequence_length(const OptionList& model, int64_t length) {
+  const OptionValue* own = find_option(model, "seq_len");
+  const auto* positions = own ? std::get_if<int64_t>(own) : nullptr;
+  if (length == 0 || !positions || *positions == length) return {};
+  return {{"sequence_length", fmt::format("rows of {} for a model of {}", counted(length, "token"), *positions),
+           "data.sequence_length", fmt::format("leave it out, or {}", *positions)}};
+}
+
 void resolve_model(const RunConfig& config, ResolvedRun& run) {
   std::vector<Error>& errors = run.errors;
   run.model = find_model(config.model.name);
@@ -87,6 +98,7 @@ void resolve_model(const RunConfig& config, ResolvedRun& run) {
   }
   const size_t before = errors.size();
   run.model_options = resolve_options(run.model->options, config.model.options, "model", errors);
+  append(errors, check_sequence_length(run.model_options, run.sequence_length));
   if (as_given(errors, before)) append(errors, run.model->check(run.model_options));
   run.may_build = as_given(errors, before);
 }

@@ -26,6 +26,7 @@ struct ResolvedRun {
   Schedule learning_rate;
   TrainingData data;            // without what is asked of it
   int64_t microbatch_rows = 1;  // of a microbatch, on all devices
+  int64_t sequence_length = 0;  // what the data say; 0: nothing
   bool batch_known = false;     // they are what the file means
   std::vector<Error> errors;    // unknown model, data kind, optimizer or option, faults of the mesh
 };

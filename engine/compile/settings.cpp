@@ -17,7 +17,7 @@ std::vector<std::string> settable_paths(const RunConfig& config) {
   std::vector<std::string> paths;
   for (const char* section : {"model", "data", "optimizer"}) {
     for (const OptionDefinition& option : option_definitions(config, section))
-      paths.push_back(std::string(section) + "." + option.name);
+      paths.push_back(std::string(section) + "." + option.name + (option.is_open ? "." : ""));
   }
   ForwardGraph forward = build_forward(config);
   if (!forward.graph) return paths;
@@ -74,6 +74,7 @@ std::vector<OptionDefinition> option_definitions(const RunConfig& config, const 
 
 std::vector<OptionDefinition> offered_options(const RunConfig& config, const std::string& section) {
   std::vector<OptionDefinition> offered = option_definitions(config, section);
+  std::erase_if(offered, [](const OptionDefinition& option) { return option.is_open; });
   if (section != "optimizer" || offered.empty()) return offered;
   std::vector<Error> errors;
   const std::vector<std::string> idle =

@@ -11,6 +11,7 @@
 #include "engine/compile/metric_outputs.h"
 #include "engine/compile/recomputed_ops.h"
 #include "engine/data/data_kind.h"
+#include "engine/data/token_rows.h"
 #include "engine/graph/autodiff.h"
 #include "engine/graph/rematerialise.h"
 #include "engine/ops/constant.h"
@@ -122,8 +123,14 @@ ForwardGraph build_forward(const RunConfig& config) {
   ResolvedRun& run = result.run;
   std::vector<Error>& errors = run.errors;
   if (!run.may_build) return result;
-  const Graph& graph = result.graph.emplace(
-      run.model->build(run.model_options, {run.microbatch_rows, config.deterministic, config.seed}));
+  try {
+    result.graph = run.model->build(run.model_options,
+                                    {run.microbatch_rows, config.deterministic, config.seed, run.sequence_length});
+  } catch (const Failure& failure) {
+    append(errors, failure.errors());
+    return result;
+  }
+  const Graph& graph = *result.graph;
   check_sizes(graph, errors);
   append(errors, check_metric_names(metric_names(step_metrics(run, graph))));
   if (config.trains()) append(errors, check_rematerialisation(graph, config.schedule));

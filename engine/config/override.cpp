@@ -275,10 +275,26 @@ class Overrides {
       if (value) put_at(*document_.find("sharding"), steps[1].name, std::move(*value), path);
       return true;
     }
+    if (steps.size() > 2 && is_option_section(steps[0].name)) return add_to_open_option(path, steps, text);
     const bool option = steps.size() == 2 && is_option_section(steps[0].name);
     if (!option || !(known || path == "optimizer.name")) return false;
     if (!document_.find(steps[0].name)) document_.add(steps[0].name, JsonNode::object());
     put_at(*document_.find(steps[0].name), steps[1].name, as_json(text).value_or(JsonNode::of(text)), path);
+    return true;
+  }
+
+  // "model.overrides.a.b", where the known paths have "model.overrides.".
+  bool add_to_open_option(const std::string& path, const std::vector<PlaceStep>& steps, const std::string& text) {
+    const std::string open = steps[0].name + "." + steps[1].name + ".";
+    if (std::find(known_paths_.begin(), known_paths_.end(), open) == known_paths_.end()) return false;
+    JsonNode* node = document_.find(steps[0].name);
+    for (size_t depth = 1; depth + 1 < steps.size(); ++depth) {
+      JsonNode* next = node->find(steps[depth].name);
+      if (!next) next = &node->add(steps[depth].name, JsonNode::object());
+      if (!next->is(Kind::object)) return false;
+      node = next;
+    }
+    put_at(*node, steps.back().name, as_json(text).value_or(JsonNode::of(text)), path);
     return true;
   }
 

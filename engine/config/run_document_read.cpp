@@ -73,13 +73,25 @@ class RunDocumentReader {
         if (!faults_.expect(item, path, Kind::string, "a name")) continue;
         if (item.text.empty()) faults_.fail(item.line, path, "empty_name", "the name is empty");
         named.name = item.text;
-      } else if (auto value = option(item, path)) {
-        named.options.emplace_back(key, std::move(*value));
+      } else {
+        read_option(item, path, key, named);
       }
     }
     if (!node->find(choice)) {
       faults_.fail(node->line, member_place(section, choice), "missing_key", fmt::format("'{}' is missing", choice),
                    fmt::format("it says which {} is meant", section == "data" ? "data source" : section));
+    }
+  }
+
+  // {"overrides": {"a": 1}} is the option "overrides.a".
+  void read_option(const JsonNode& item, const std::string& path, const std::string& key, NamedOptions& named) {
+    if (!item.is(Kind::object) || item.items.empty()) {
+      if (auto value = option(item, path)) named.options.emplace_back(key, std::move(*value));
+      return;
+    }
+    for (size_t i = 0; i < item.items.size(); ++i) {
+      if (item.find(item.keys[i]) != &item.items[i]) continue;
+      read_option(item.items[i], member_place(path, item.keys[i]), key + "." + item.keys[i], named);
     }
   }
 

@@ -21,10 +21,22 @@ struct OptionWriter {
   }
 };
 
+// The option "overrides.a" is {"overrides": {"a": ...}}.
+void add_option(JsonNode& node, const std::string& key, JsonNode value) {
+  const size_t dot = key.find('.');
+  JsonNode* inner = node.find(key.substr(0, dot));
+  if (dot == std::string::npos || (inner && !inner->is(JsonNode::Kind::object))) {
+    node.add(key, std::move(value));
+    return;
+  }
+  if (!inner) inner = &node.add(key.substr(0, dot), JsonNode::object());
+  add_option(*inner, key.substr(dot + 1), std::move(value));
+}
+
 JsonNode to_node(const NamedOptions& named, const std::string& section) {
   JsonNode node = JsonNode::object();
   node.add(run_file::choice_key(section), JsonNode::of(named.name));
-  for (const auto& [key, value] : named.options) node.add(key, std::visit(OptionWriter{}, value));
+  for (const auto& [key, value] : named.options) add_option(node, key, std::visit(OptionWriter{}, value));
   return node;
 }
 

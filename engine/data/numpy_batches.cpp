@@ -74,7 +74,8 @@ DataKind numpy_batches_data() {
   return {"numpy_batches",
           {{"batch_size", int64_t{32}, true, 1, 1e7, "sequences in a step, over all devices"},
            {"seed", int64_t{1234}, false, 0, 4294967295, "of the data set"},
-           {"dataset_size", int64_t{8192}, false, 1, 1e12, "sequences in the data set"}},
+           {"dataset_size", int64_t{8192}, false, 1, 1e12, "sequences in the data set"},
+           sequence_length_option()},
           token_inputs,
           make_numpy_batches,
           check_numpy_batches};

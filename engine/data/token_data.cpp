@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "engine/base/plural.h"
+#include "engine/data/token_rows.h"
 #include "engine/data/token_windows.h"
 
 namespace shardscope {
@@ -59,7 +60,8 @@ std::vector<OptionDefinition> token_data_options() {
           {"validation", 0.1, false, 0, 0.9, "share of the tokens, the last ones, that is kept for evaluation"},
           kept,
           {"evaluate_every", int64_t{0}, false, 0, 1e15, "training steps between two evaluations; 0: none"},
-          {"evaluate_batches", int64_t{8}, false, 1, 1e9, "batches of an evaluation"}};
+          {"evaluate_batches", int64_t{8}, false, 1, 1e9, "batches of an evaluation"},
+          sequence_length_option()};
 }
 
 std::unique_ptr<DataSource> make_token_data(const OptionList& options, const DataRequest& request, int width,

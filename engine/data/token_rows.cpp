@@ -47,6 +47,15 @@ class TokenRows : public DataSource {
 
 }  // namespace
 
+OptionDefinition sequence_length_option() {
+  return {"sequence_length", int64_t{0}, false, 0, 1e7, "tokens in a row; 0: as many as the model says"};
+}
+
+int64_t sequence_length(const OptionList& options) {
+  const OptionValue* value = find_option(options, "sequence_length");
+  return value ? std::get<int64_t>(*value) : 0;
+}
+
 void require_token_input(const std::string& name) {
   if (name == "tokens" || name == "labels") return;
   throw Failure({"data_kind", "there is no input '" + name + "'", "data.kind", "there are tokens and labels"});

@@ -3,10 +3,17 @@
 #include <memory>
 #include <string>
 #include <vector>
+#include "engine/base/options.h"
 
 #include "engine/data/data_source.h"
 
 namespace shardscope {
+
+// The option "sequence_length" of every kind of token data: tokens in a row, for models that have no length of their
+// own; 0: what the model says.
+OptionDefinition sequence_length_option();
+// What a legal data section says there; 0 where it says nothing.
+int64_t sequence_length(const OptionList& options);
 
 // Rows of drawn tokens, and labels that are the next token of each: what several kinds have in common.
 enum class LastLabel : uint8_t { zero, first_token };

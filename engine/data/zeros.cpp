@@ -23,7 +23,8 @@ DataKind zeros_data() {
   return {
       "zeros",
       {{"batch_size", int64_t{8}, true, 1, 1e7, "sequences in a step, over all devices"},
-       {"seed", int64_t{0}, false, 0, 9.2e18, "taken, and without effect"}},
+       {"seed", int64_t{0}, false, 0, 9.2e18, "taken, and without effect"},
+       sequence_length_option()},
       token_inputs,
       [](const OptionList&, const DataRequest&) -> std::unique_ptr<DataSource> { return std::make_unique<Zeros>(); }};
 }

@@ -1,5 +1,10 @@
 #include "engine/ops/attention.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "engine/base/error.h"
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
@@ -8,10 +13,22 @@
 namespace shardscope {
 
 std::string to_string(const AttentionAttributes& attributes) {
-  return (attributes.causal ? "causal, " : "") + to_string(attributes.dropout);
+  std::string text = (attributes.causal ? "causal, " : "") + to_string(attributes.dropout);
+  if (attributes.scale != 0) text += fmt::format(", scale={}", attributes.scale);
+  if (attributes.window != 0) text += fmt::format(", window={}", attributes.window);
+  if (attributes.soft_cap != 0) text += fmt::format(", soft_cap={}", attributes.soft_cap);
+  if (!attributes.slopes.empty()) text += fmt::format(", slopes={}", fmt::join(attributes.slopes, " "));
+  return text;
 }
 
-uint64_t hash_of(const AttentionAttributes& attributes) { return hash_of(attributes.dropout); }
+uint64_t hash_of(const AttentionAttributes& attributes) {
+  return hash_of(attributes.dropout) + static_cast<uint64_t>(attributes.window);
+}
+
+int64_t attended_keys(const AttentionAttributes& attributes, int64_t keys) {
+  if (attributes.window == 0) return keys;
+  return std::min(keys, attributes.window + causal_attention_query_block - 1);
+}
 
 namespace {
 
@@ -45,52 +62,78 @@ AttentionLabels attention_labels(std::span<const TensorType> operands) {
   return {"bq(gr)d", "bkgd", "b(gr)q"};
 }
 
-double product_flops(std::span<const TensorType> operands, int count) {
+// A window, biases and caps are of attention without a mask of padding.
+void check(const AttentionAttributes& attributes, std::span<const TensorType> operands, bool masked) {
+  const auto refuse = [](std::string message, std::string hint) {
+    throw Failure(Error{"attributes", std::move(message), "", std::move(hint)});
+  };
+  if (attributes.window < 0 || attributes.soft_cap < 0 || attributes.scale < 0) {
+    refuse("a window, a cap or a scale below 0", "0 for none");
+  }
+  if (attributes.window > 0 && !attributes.causal) refuse("a window without a causal mask", "make it causal");
+  const bool extended = attributes.window > 0 || attributes.soft_cap > 0 || !attributes.slopes.empty();
+  if (extended && masked) refuse("a window, a soft cap or slopes beside a mask of padding", "without the mask");
+  const bool heads = !operands.empty() && operands[0].shape.size() == 4;
+  if (heads && !attributes.slopes.empty() && static_cast<int64_t>(attributes.slopes.size()) != operands[0].shape[2]) {
+    refuse(fmt::format("{} slopes of {} heads", attributes.slopes.size(), operands[0].shape[2]), "one for each head");
+  }
+}
+
+double product_flops(const Attributes& attributes, std::span<const TensorType> operands, int count) {
   const Shape& q = operands[0].shape;
-  return 2.0 * count * static_cast<double>(element_count(q)) * static_cast<double>(operands[1].shape[1]);
+  const int64_t keys = attended_keys(attributes.as<AttentionAttributes>(), operands[1].shape[1]);
+  return 2.0 * count * static_cast<double>(element_count(q)) * static_cast<double>(keys);
 }
 
 // So many over the keys for each position of a query (scores and their gradient), over the positions for each key, and
 // over the size of a head.
-std::vector<ProductWork> head_products(std::span<const TensorType> operands, int scores, int contexts, int weights) {
+std::vector<ProductWork> head_products(const Attributes& attributes, std::span<const TensorType> operands, int scores,
+                                       int contexts, int weights) {
   const Shape& query = operands[0].shape;
-  const int64_t q = query[1], k = operands[1].shape[1], d = query[3], heads = query[0] * query[2];
+  const int64_t q = query[1], d = query[3], heads = query[0] * query[2];
+  const int64_t k = attended_keys(attributes.as<AttentionAttributes>(), operands[1].shape[1]);
   std::vector<ProductWork> products = {{q, k, d, scores * heads, false}, {q, d, k, contexts * heads, false}};
   if (weights > 0) products.push_back({k, d, q, weights * heads, true});
   return products;
 }
 
-int64_t scratch(std::span<const TensorType> operands, int threads) {
+int64_t scratch(const Attributes& attributes, std::span<const TensorType> operands, int threads) {
   const Shape& q = operands[0].shape;
-  return attention_workspace_bytes(q[1], operands[1].shape[1], q[3], threads);
+  const int score_arrays = attributes.as<AttentionAttributes>().soft_cap > 0 ? 3 : 2;
+  return attention_workspace_bytes(q[1], operands[1].shape[1], q[3], threads, score_arrays);
 }
 
-// (query, key, value, context, lse, d context [[, valid queries], valid keys]) -> (d query, d key, d value).
+// (query, key, value, context, lse, d context [, d lse] [[, valid queries], valid keys])
+// -> (d query, d key, d value). d lse, f32 (b, h, q), is what the log-sum-exp's uses give.
 class AttentionGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "attention_grad"; }
   bool is_matrix_product() const override { return true; }
-  double flops(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType>) const override {
-    return product_flops(operands, 5);
+  double flops(const Attributes& attributes, std::span<const TensorType> operands,
+               std::span<const TensorType>) const override {
+    return product_flops(attributes, operands, 5);
   }
-  std::vector<ProductWork> products(const Attributes&, std::span<const TensorType> operands,
+  std::vector<ProductWork> products(const Attributes& attributes, std::span<const TensorType> operands,
                                     std::span<const TensorType>) const override {
-    return head_products(operands, 2, 1, 2);
+    return head_products(attributes, operands, 2, 1, 2);
   }
-  int64_t workspace_bytes(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType>,
-                          int threads) const override {
-    return scratch(operands, threads);
+  int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,
+                          std::span<const TensorType>, int threads) const override {
+    return scratch(attributes, operands, threads);
   }
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    attributes.as<AttentionAttributes>();
     const auto [query, key, lse] = attention_labels(operands);
     Labels labels{{query, key, key, query, lse, query}, {query, key, key}, "kd", false};
+    if (operands.size() > 6 && operands[6].dtype == DType::f32) labels.operands.push_back(lse);
+    check(attributes.as<AttentionAttributes>(), operands, operands.size() > labels.operands.size());
     add_mask(labels, operands.size());
     return labels;
   }
-  bool takes(int operand, DType dtype) const override { return dtype == (operand < 6 ? DType::f32 : DType::i32); }
+  bool takes(int operand, DType dtype) const override {
+    return dtype == (operand < 6 ? DType::f32 : DType::i32) || (operand == 6 && dtype == DType::f32);
+  }
   double flops_per_element() const override { return 0; }
 };
 
@@ -101,22 +144,24 @@ class Attention : public LabelledOp {
  public:
   std::string_view name() const override { return "attention"; }
   bool is_matrix_product() const override { return true; }
-  double flops(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType>) const override {
-    return product_flops(operands, 2);
+  double flops(const Attributes& attributes, std::span<const TensorType> operands,
+               std::span<const TensorType>) const override {
+    return product_flops(attributes, operands, 2);
   }
-  std::vector<ProductWork> products(const Attributes&, std::span<const TensorType> operands,
+  std::vector<ProductWork> products(const Attributes& attributes, std::span<const TensorType> operands,
                                     std::span<const TensorType>) const override {
-    return head_products(operands, 1, 1, 0);
+    return head_products(attributes, operands, 1, 1, 0);
   }
-  int64_t workspace_bytes(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType>,
-                          int threads) const override {
-    return scratch(operands, threads);
+  int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,
+                          std::span<const TensorType>, int threads) const override {
+    return scratch(attributes, operands, threads);
   }
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
     std::vector<ValueId> inputs{op.inputs[0],  op.inputs[1],  op.inputs[2],
                                 op.outputs[0], op.outputs[1], context.result_cotangents[0]};
+    if (context.result_cotangents[1] != no_id) inputs.push_back(context.result_cotangents[1]);
     inputs.insert(inputs.end(), op.inputs.begin() + 3, op.inputs.end());
     OpId grad = context.append(attention_grad, inputs, op.attributes);
     for (int i = 0; i < 3; ++i) context.operand_cotangents[i] = context.graph.ops[grad].outputs[i];
@@ -124,7 +169,7 @@ class Attention : public LabelledOp {
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    attributes.as<AttentionAttributes>();
+    check(attributes.as<AttentionAttributes>(), operands, operands.size() > 3);
     const auto [query, key, lse] = attention_labels(operands);
     Labels labels{{query, key, key}, {query, lse}, "kd", false};
     add_mask(labels, operands.size());

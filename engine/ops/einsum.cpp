@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
@@ -8,9 +9,29 @@ namespace shardscope {
 
 namespace {
 
+// Throws Failure (code equation) where a joined dimension has labels of two kinds.
+void require_joined_alike(const Equation& equation) {
+  const auto kind = [&](char label) {
+    const bool in_a = equation.operands[0].find(label) != std::string::npos;
+    const bool in_b = equation.operands[1].find(label) != std::string::npos;
+    return 2 * in_a + in_b;
+  };
+  for (const std::string& text : {equation.operands[0], equation.operands[1], equation.result}) {
+    for (const std::string& labels : dimension_labels(text)) {
+      for (char label : labels) {
+        if (kind(label) == kind(labels[0])) continue;
+        throw Failure(Error{"equation", "'(" + labels + ")' of equation '" + to_string(equation) + "' joins two kinds",
+                            "", "join rows, columns or contracted dimensions"});
+      }
+    }
+  }
+}
+
 // A matrix product over named dimensions, "bse,ehd->bshd" (jax.numpy.einsum with two operands and no batch labels), of
 // two f32 or two bf16 arrays, giving their type; sums are taken in f32. The labels of rows, of columns and of the
 // contraction must each be neighbours, in the same order in both arrays that have them: then it is one product.
+// Dimensions may be joined, all of whose labels are of one of the three: "bse,(hd)e->bshd", with a size for h, is a
+// linear layer whose result is heads.
 class Einsum : public LabelledOp {
  public:
   std::string_view name() const override { return "einsum"; }
@@ -18,7 +39,9 @@ class Einsum : public LabelledOp {
 
   OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {
     OpSignature signature = LabelledOp::infer(attributes, operands);
-    product_layout(attributes.as<EquationAttributes>().equation);
+    const Equation& equation = attributes.as<EquationAttributes>().equation;
+    product_layout(equation);
+    require_joined_alike(equation);
     return signature;
   }
 
@@ -49,25 +72,25 @@ class Einsum : public LabelledOp {
   // A,B->C: dA = dC,B->A and dB = A,dC->B.
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
-    const Equation& equation = op.attributes.as<EquationAttributes>().equation;
+    const auto& [equation, sizes] = op.attributes.as<EquationAttributes>();
     const std::string& a = equation.operands[0];
     const std::string& b = equation.operands[1];
     ValueId cotangent = context.result_cotangents[0];
     if (context.trained[1]) {
       context.operand_cotangents[1] = context.append_value(
-          *this, {op.inputs[0], cotangent}, EquationAttributes{Equation({a, equation.result}, b)}, "kernel");
+          *this, {op.inputs[0], cotangent}, EquationAttributes{Equation({a, equation.result}, b), sizes}, "kernel");
     }
     if (context.trained[0]) {
       context.operand_cotangents[0] = context.append_value(
-          *this, {cotangent, op.inputs[1]}, EquationAttributes{Equation({equation.result, b}, a)}, "input");
+          *this, {cotangent, op.inputs[1]}, EquationAttributes{Equation({equation.result, b}, a), sizes}, "input");
     }
   }
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     require_one_dtype(name(), operands);
-    const Equation& equation = attributes.as<EquationAttributes>().equation;
-    return {equation.operands, {equation.result}, "", false};
+    const auto& [equation, sizes] = attributes.as<EquationAttributes>();
+    return {equation.operands, {equation.result}, "", false, {}, sizes};
   }
   double flops_per_element() const override { return 0; }
   bool takes(int, DType dtype) const override { return is_float(dtype); }

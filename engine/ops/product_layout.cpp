@@ -16,10 +16,16 @@ std::string common(const std::string& of, const std::string& with) {
   return labels;
 }
 
+std::string without_brackets(std::string labels) {
+  std::erase_if(labels, [](char c) { return c == '(' || c == ')'; });
+  return labels;
+}
+
 }  // namespace
 
 ProductLayout product_layout(const Equation& equation) {
-  const std::string &a = equation.operands[0], &b = equation.operands[1], &c = equation.result;
+  const std::string a = without_brackets(equation.operands[0]), b = without_brackets(equation.operands[1]),
+                    c = without_brackets(equation.result);
   const std::string rows = common(a, c), columns = common(b, c), contraction = common(a, b);
   const bool a_fits = a == rows + contraction || a == contraction + rows;
   const bool b_fits = b == contraction + columns || b == columns + contraction;
@@ -34,12 +40,14 @@ ProductLayout product_layout(const Equation& equation) {
 
 ProductSizes product_sizes(const Equation& equation, const Shape& a, const Shape& b) {
   ProductSizes sizes;
+  const std::vector<std::string> of_a = dimension_labels(equation.operands[0]);
+  const std::vector<std::string> of_b = dimension_labels(equation.operands[1]);
   for (size_t d = 0; d < a.size(); ++d) {
-    const bool contracted = equation.operands[1].find(equation.operands[0][d]) != std::string::npos;
+    const bool contracted = equation.operands[1].find(of_a[d][0]) != std::string::npos;
     (contracted ? sizes.k : sizes.m) *= a[d];
   }
   for (size_t d = 0; d < b.size(); ++d) {
-    if (equation.operands[0].find(equation.operands[1][d]) == std::string::npos) sizes.n *= b[d];
+    if (equation.operands[0].find(of_b[d][0]) == std::string::npos) sizes.n *= b[d];
   }
   return sizes;
 }

@@ -26,12 +26,12 @@ int64_t column_sums_workspace_bytes(int64_t rows, int64_t columns, int sums) {
 
 // Per thread: scores and their gradient, transposed, of one block of queries; that block's query and d context, as they
 // are and transposed; keys or values of a head; two numbers for each query.
-int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t head_size, int threads) {
+int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t head_size, int threads, int score_arrays) {
   const int64_t block = std::min(queries, attention_query_block);
   const int64_t score_row = attention_row(block), head_row = attention_row(head_size);
   const auto bytes = [](int64_t floats) { return round_up(4 * floats); };
-  return threads * (2 * bytes(keys * score_row) + 2 * bytes(head_size * score_row) + 2 * bytes(block * head_row) +
-                    bytes(keys * head_row) + 2 * bytes(score_row));
+  return threads * (score_arrays * bytes(keys * score_row) + 2 * bytes(head_size * score_row) +
+                    2 * bytes(block * head_row) + bytes(keys * head_row) + 2 * bytes(score_row));
 }
 
 }  // namespace shardscope

@@ -25,7 +25,8 @@ inline constexpr int64_t attention_query_block = 64, causal_attention_query_bloc
 // Its arrays in the workspace have rows of whole vectors, up to 16 floats.
 inline constexpr int64_t attention_row(int64_t columns) { return (columns + 15) / 16 * 16; }
 
-// Attention, forward or backward, for `queries` x `keys` positions and heads of `head_size`.
-int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t head_size, int threads);
+// Attention, forward or backward, for `queries` x `keys` positions and heads of `head_size`, with so many arrays of the
+// scores' size.
+int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t head_size, int threads, int score_arrays = 2);
 
 }  // namespace shardscope

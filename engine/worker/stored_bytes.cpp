@@ -10,8 +10,10 @@ StoredBytes measure_stored(const Plan& plan, const Executor& executor, const Are
     if (value.stage != executor.stage() || !is_source(value, graph) ||
         graph.values[value.graph_value].kind != ValueKind::state)
       continue;
-    const bool trainable = graph.states[graph.values[value.graph_value].state].trainable;
-    (trainable ? stored.parameters : stored.optimizer) += arena.measured_bytes(executor.value(static_cast<int>(v)));
+    const State& state = graph.states[graph.values[value.graph_value].state];
+    const int64_t bytes = arena.measured_bytes(executor.value(static_cast<int>(v)));
+    if (state.trainable) stored.parameters += bytes;
+    if (state.collection.starts_with("optimizer/")) stored.optimizer += bytes;
   }
   return stored;
 }

@@ -19,6 +19,7 @@
 #include "engine/session/rank_words.h"
 #include "engine/worker/data_check.h"
 #include "engine/worker/input_filler.h"
+#include "engine/worker/load_weights.h"
 #include "engine/worker/lost_loss.h"
 #include "engine/worker/outside_memory.h"
 #include "engine/worker/parameter_file.h"
@@ -72,7 +73,10 @@ class Training {
       parameter_file_ = std::make_unique<ParameterFile>(plan, world.rank(), hooks.parameter_file);
     }
     const std::optional<int64_t> restored = checkpoints_.restore(steps);
-    if (!restored) executor_.run(Purpose::initialise, {});
+    if (!restored) {
+      executor_.run(Purpose::initialise, {});
+      load_weights(plan, world.rank(), executor_);
+    }
     first_step_ = restored.value_or(0);
     checkpoints_.begin(first_step_);
     if (hooks.on_begin) hooks.on_begin(first_step_);

@@ -72,7 +72,15 @@ RunConfig new_run(const std::string& model, const std::string& optimizer, int64_
   return config;
 }
 
-std::vector<std::string> model_names() { return names_of(all_models()); }
+// Those that a person can choose by name alone: not what a file describes.
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const ModelDefinition& model : all_models()) {
+    const auto needs_file = [](const OptionDefinition& one) { return one.required && one.is_path; };
+    if (std::ranges::none_of(model.options, needs_file)) names.push_back(model.name);
+  }
+  return names;
+}
 
 std::vector<std::string> optimizer_names() { return names_of(all_optimizers()); }
 

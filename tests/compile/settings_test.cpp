@@ -40,7 +40,8 @@ std::string text_of(const OptionValue& value) {
 std::vector<std::string> at_defaults(const std::string& section, const std::vector<OptionDefinition>& options) {
   std::vector<std::string> assignments;
   for (const OptionDefinition& option : options)
-    assignments.push_back(section + "." + option.name + "=" + text_of(option.default_value));
+    if (!option.is_path && !option.is_open)
+      assignments.push_back(section + "." + option.name + "=" + text_of(option.default_value));
   return assignments;
 }
 

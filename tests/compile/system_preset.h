@@ -24,6 +24,9 @@ struct SystemPreset {
 inline const std::vector<SystemPreset>& system_presets() {
   const std::vector<std::string> small_tiny_lm{"model.vocab_size=64", "model.seq_len=16", "model.d_model=32",
                                                "model.n_layers=2",    "model.d_ff=64",    "data.batch_size=16"};
+  const std::vector<std::string> small_decoder{"model.overrides.vocab_size=64", "model.overrides.hidden_size=32",
+                                               "model.overrides.intermediate_size=48", "data.sequence_length=16",
+                                               "data.batch_size=16"};
   static const std::vector<SystemPreset> presets{
       {"tiny_lm_dp", small_tiny_lm, 1},
       {"tiny_lm_fsdp", small_tiny_lm, 1},
@@ -55,6 +58,12 @@ inline const std::vector<SystemPreset>& system_presets() {
        {"mesh.pipeline=1", "model.input=8x6x1",
         R"(model.layers=["conv 8 3x3", "relu", "conv 8 3x3 stride 2", "relu", "conv 16 3x2 valid", "relu", "flatten", "linear 16", "relu", "linear 8"])"},
        1},
+      {"llama_tiny", small_decoder},
+      {"qwen3_tiny", small_decoder},
+      {"gemma3_tiny", small_decoder},
+      {"mixtral_tiny", small_decoder},
+      {"deepseek_v3_tiny", small_decoder},
+      {"gpt_oss_tiny", small_decoder},
   };
   return presets;
 }

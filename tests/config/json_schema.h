@@ -46,6 +46,8 @@ inline bool accepts(const json& schema, const json& rule, const json& value) {
       good = !value.is_string() || value.get<std::string>().size() >= argument.get<size_t>();
     } else if (keyword == "minItems") {
       good = !value.is_array() || value.size() >= argument.get<size_t>();
+    } else if (keyword == "minProperties") {
+      good = !value.is_object() || value.size() >= argument.get<size_t>();
     } else if (keyword == "maxItems") {
       good = !value.is_array() || value.size() <= argument.get<size_t>();
     } else if (keyword == "uniqueItems") {

@@ -6,13 +6,19 @@
 #include "engine/graph/autodiff.h"
 #include "engine/ops/attention.h"
 #include "engine/ops/cast.h"
+#include "engine/ops/clip.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/conv.h"
+#include "engine/ops/expert_linear.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/rotary.h"
 #include "engine/ops/scale.h"
+#include "engine/ops/soft_cap.h"
+#include "engine/ops/split.h"
 #include "engine/ops/stack.h"
+#include "engine/ops/top_k.h"
 #include "models/linen.h"
 #include "models/losses.h"
 #include "tests/laws/agreement.h"
@@ -164,6 +170,73 @@ ValueId rms_norm(Graph& graph, const Linen& m, ValueId x, ValueId) {
                 LayerNormAttributes{1e-6, width});
 }
 
+// An op of one operand behind a layer.
+Layer behind_dense(const char* op, Attributes attributes = {}) {
+  return [=](Graph& graph, const Linen& m, ValueId x, ValueId) {
+    return append(graph, op, {square_dense(m, x)}, attributes);
+  };
+}
+
+ValueId gated(Graph& graph, const Linen& m, ValueId x, ValueId) {
+  const ValueId gate = append(graph, "silu", {square_dense(m.child("gate"), x)});
+  return append(graph, "multiply", {gate, square_dense(m.child("up"), x)});
+}
+
+// The first and the last of three parts, in the other order.
+ValueId through_split(Graph& graph, const Linen& m, ValueId x, ValueId) {
+  const OpId parts = graph.add_op(op_definition("split"), "split", Phase::forward, {square_dense(m, x)},
+                                  SplitAttributes{2, {3, 2, 3}});
+  const OpId others = graph.add_op(op_definition("split"), "split", Phase::forward, {x}, SplitAttributes{2, {2, 6}});
+  const std::vector<ValueId> made = graph.ops[parts].outputs;
+  const ValueId other = graph.ops[others].outputs[0];
+  return append(graph, "concatenate", {made[2], other, made[0]}, SplitAttributes{2, {3, 2, 3}});
+}
+
+Layer rotated(bool interleaved) {
+  return [=](Graph& graph, const Linen& m, ValueId x, ValueId) {
+    const ValueId heads =
+        append(graph, "rearrange", {square_dense(m, x)}, EquationAttributes{"bs(hd)->bshd", {{'h', 2}}});
+    const ValueId turned = append(graph, "rotary", {heads}, RotaryAttributes{{1.0f}, 1.25f, interleaved, false});
+    return append(graph, "rearrange", {turned}, EquationAttributes{"bshd->bs(hd)"});
+  };
+}
+
+// Four experts, two of them for each position.
+Layer experts(TopKAttributes choice) {
+  return [=](Graph& graph, const Linen& m, ValueId x, ValueId) {
+    const auto kernels = [&](const char* name) {
+      const InitialiseAttributes one{InitialiseAttributes::Kind::constant, 1, {}, {{4, width, width}, DType::f32}};
+      State& state = graph.states[graph.add_state(op_definition("initialise"), one, "params", {"params", name})];
+      state.trainable = true;
+      return state.before;
+    };
+    const ExpertLinearAttributes four{4, false};
+    const ValueId logits = m.child("router").dense(x, "bse,ef->bsf", {width, 4}, {"embed", "experts"});
+    const OpId choose = graph.add_op(op_definition("top_k"), "top_k", Phase::forward, {logits}, choice);
+    const std::vector<ValueId> made = graph.ops[choose].outputs;
+    const ValueId inner = append(graph, "expert_linear", {square_dense(m, x), made[0], kernels("up")}, four);
+    const ValueId chosen = append(graph, "expert_linear", {m.gelu(inner), made[0], kernels("down")}, four);
+    return append(graph, "weighted_sum", {chosen, made[1]});
+  };
+}
+
+// Attention whose context depends on the logarithms of sums too.
+ValueId attention_with_sinks(Graph& graph, const Linen& m, ValueId x, ValueId) {
+  const InitialiseAttributes zero{InitialiseAttributes::Kind::constant, 0, {}, {{4}, DType::f32}};
+  State& state = graph.states[graph.add_state(op_definition("initialise"), zero, "params", {"params", "sinks"})];
+  state.trainable = true;
+  const ValueId sinks = state.before;
+  std::vector<ValueId> operands;
+  for (const char* name : {"query", "key", "value"}) {
+    operands.push_back(m.child(name).dense(x, "bse,ehd->bshd", {width, 4, 2}, {"embed", "heads", "kv"}));
+  }
+  const OpId attention =
+      graph.add_op(op_definition("attention"), "attention", Phase::forward, operands, AttentionAttributes{true, {}});
+  const std::vector<ValueId> made = graph.ops[attention].outputs;
+  const ValueId context = append(graph, "attention_sink", {made[0], made[1], sinks});
+  return m.child("out").dense(context, "bshd,hde->bse", {4, 2, width}, {"heads", "kv", "embed"});
+}
+
 ValueId relu(Graph& graph, const Linen& m, ValueId x, ValueId) { return append(graph, "relu", {square_dense(m, x)}); }
 
 ValueId dense_layer(Graph&, const Linen& m, ValueId x, ValueId) { return square_dense(m, x); }
@@ -176,11 +249,30 @@ ValueId two_losses(Graph& graph, ValueId logits, ValueId labels) {
 
 std::vector<NamedNetwork> networks() {
   const AttentionAttributes plain{}, causal{true, {}}, dropping{true, {0.4, {key_from_seed(3), 1, 0, 5}}};
+  AttentionAttributes window = causal, capped = plain, sloping = causal;
+  window.window = 2;
+  capped.soft_cap = 0.6;
+  capped.scale = 1.5;
+  sloping.slopes = {0.5f, 0.25f, 0.125f, 0.0625f};
   return {
       {"dense", 0, dense_layer},
       {"gelu", 0, [](Graph&, const Linen& m, ValueId x, ValueId) { return m.gelu(square_dense(m, x)); }},
       {"stack", 0, through_parts},
       {"relu", 0, relu},
+      {"silu and multiply", 0, gated},
+      {"gelu_exact", 0, behind_dense("gelu_exact")},
+      {"soft_cap", 0, behind_dense("soft_cap", SoftCapAttributes{0.8})},
+      {"clip", 0, behind_dense("clip", ClipBoundsAttributes{-0.4, 0.3})},
+      {"split", 0, through_split},
+      {"rotary", 0, rotated(false)},
+      {"rotary, interleaved", 0, rotated(true)},
+      {"experts", 0, experts({.k = 2})},
+      {"experts, normalised", 0, experts({.k = 2, .normalise = true, .scale = 1.5})},
+      {"experts by sigmoids", 0, experts({.score = TopKAttributes::Score::sigmoid, .k = 2, .normalise = true})},
+      {"attention with sinks", 0, attention_with_sinks},
+      {"attention in a window", 0, grouped_attention(2, false, window)},
+      {"attention with a soft cap", 0, grouped_attention(4, false, capped)},
+      {"attention with slopes", 0, grouped_attention(2, false, sloping)},
       {"rms_norm", 0, rms_norm},
       {"layer_norm", 0, [](Graph&, const Linen& m, ValueId x, ValueId) { return m.layer_norm(x); }},
       {"positions", 0,

@@ -17,7 +17,7 @@ namespace {
 // Results of which every part has the whole's bits.
 bool is_exact(const std::string& op) {
   return op == "constant" || op == "initialise" || op == "rearrange" || op == "stack" || op == "unstack" ||
-         op == "cast" || op == "row_max";
+         op == "split" || op == "concatenate" || op == "cast" || op == "row_max";
 }
 
 // Copies the part `box` of a whole array out of it, or adds the part into it.

@@ -22,6 +22,13 @@ inline std::vector<OpCase> small_op_cases() {
   const TensorType q = array({4, 8, 4, 12}), k = q, lse = array({4, 4, 8}), logits = array({4, 8, 24});
   const TensorType two = array({4, 8, 2, 12}), one = array({4, 8, 1, 12}), features = array({16});
   using Kind = InitialiseAttributes::Kind;
+  const TensorType four = tokens({4, 8, 4});
+  const TopKAttributes sigmoid_choice{.score = TopKAttributes::Score::sigmoid,
+                                      .k = 4,
+                                      .normalise = true,
+                                      .scale = 2.5,
+                                      .groups = 4,
+                                      .chosen_groups = 2};
   std::vector<OpCase> all{
       {"embedding", {ids, array({24, 16})}, {}, {}},
       {"embedding_grad", {ids, x}, EmbeddingGradAttributes{24}, {}},
@@ -29,6 +36,9 @@ inline std::vector<OpCase> small_op_cases() {
       {"einsum", {q, array({4, 12, 16})}, equation("bshd,hde->bse"), {}},
       {"einsum", {q, array({16, 4, 12})}, equation("bshd,ehd->bse"), {}},
       {"einsum", {x, q}, equation("bse,bshd->ehd"), {}},
+      {"einsum", {x, array({48, 16})}, equation("bse,(hd)e->bshd", {{'h', 4}}), {}},
+      {"einsum", {q, array({16, 48})}, equation("bshd,e(hd)->bse", {{'h', 4}}), {}},
+      {"einsum", {x, q}, equation("bse,bshd->(hd)e", {{'h', 4}}), {}},
       {"add", {x, features}, equation("bse,e->bse"), {}},
       {"add", {x, array({8, 16})}, equation("bse,se->bse"), {}},
       {"add", {x, x}, equation("bse,bse->bse"), {}},
@@ -57,6 +67,43 @@ inline std::vector<OpCase> small_op_cases() {
       {"gelu_grad", {x, x}, {}, {}},
       {"relu", {x}, {}, {}},
       {"relu_grad", {x, x}, {}, {}},
+      {"silu", {x}, {}, {}},
+      {"silu_grad", {x, x}, {}, {}},
+      {"gelu_exact", {x}, {}, {}},
+      {"gelu_exact_grad", {x, x}, {}, {}},
+      {"multiply", {x, x}, {}, {}},
+      {"soft_cap", {x}, SoftCapAttributes{0.4}, {}},
+      {"soft_cap_grad", {x, x}, SoftCapAttributes{2}, {}},
+      {"clip", {x}, ClipBoundsAttributes{-0.5, 0.7}, {}},
+      {"clip_grad", {x, x}, ClipBoundsAttributes{-0.5, 0.7}, {}},
+      {"split", {x}, SplitAttributes{2, {4, 12}}, {}},
+      {"split", {x}, SplitAttributes{0, {1, 1, 2}}, {}},
+      {"split", {q}, SplitAttributes{1, {1, 2, 4, 1}}, {}},
+      {"split", {half({4, 8, 16})}, SplitAttributes{1, {3, 5}}, {}},
+      {"concatenate", {array({4, 3, 16}), array({4, 5, 16})}, SplitAttributes{1, {3, 5}}, {}},
+      {"concatenate", {x, x, x}, SplitAttributes{0, {4, 4, 4}}, {}},
+      {"concatenate", {array({4, 8, 1}), x}, SplitAttributes{2, {1, 16}}, {}},
+      {"rotary", {q}, RotaryAttributes{{1.0f, 0.3f, 0.1f, 0.03f, 0.01f, 0.003f}, 1, false, false}, {}},
+      {"rotary", {q}, RotaryAttributes{{1.0f, 0.3f}, 1.25f, false, true}, {}},
+      {"rotary", {q}, RotaryAttributes{{1.0f, 0.3f, 0.1f}, 1, true, false}, {}},
+      {"rotary", {half({4, 8, 4, 12})}, RotaryAttributes{{1.0f, 0.3f, 0.1f}, 1, false, false}, {}},
+      {"attention_sink", {q, lse, array({4})}, {}, {}},
+      {"attention_sink_grad", {q, q, lse, array({4})}, {}, {}},
+      {"top_k", {x}, TopKAttributes{.k = 2}, {}},
+      {"top_k", {x, features}, TopKAttributes{.k = 3, .normalise = true, .scale = 2.5}, {}},
+      {"top_k", {x, features}, sigmoid_choice, {}},
+      {"top_k_grad", {x, four, array({4, 8, 4})}, TopKAttributes{.k = 4}, {}},
+      {"top_k_grad", {x, four, array({4, 8, 4})}, TopKAttributes{.k = 4, .normalise = true, .scale = 1.5}, {}},
+      {"top_k_grad", {x, four, array({4, 8, 4})}, sigmoid_choice, {}},
+      {"expert_linear", {x, four, array({4, 24, 16})}, ExpertLinearAttributes{4, false}, {}},
+      {"expert_linear", {q, four, array({4, 24, 12})}, ExpertLinearAttributes{4, false}, {}},
+      {"expert_linear", {q, four, array({4, 12, 24})}, ExpertLinearAttributes{4, true}, {}},
+      {"expert_linear_grad", {x, four, q}, ExpertLinearAttributes{4, false}, {}},
+      {"expert_linear_grad", {q, four, q}, ExpertLinearAttributes{4, false}, {}},
+      {"expert_linear_grad", {q, four, x}, ExpertLinearAttributes{4, false}, {}},
+      {"expert_linear", {x, four, array({4, 16, 12})}, ExpertLinearAttributes{4, true}, {}},
+      {"weighted_sum", {q, array({4, 8, 4})}, {}, {}},
+      {"weighted_sum_grad", {q, array({4, 8, 4}), array({4, 8, 12})}, {}, {}},
       {"layer_norm_moments", {x}, {}, {}},
       {"layer_norm", {x, row, row, features, features}, norm, {}},
       {"layer_norm_grad_moments", {x, x, row, row, features}, norm, {}},
@@ -113,6 +160,31 @@ inline std::vector<OpCase> small_op_cases() {
       all.push_back({"attention_grad", {q, key, key, q, lse, q, ids, ids}, attributes, {}});
     }
   }
+  AttentionAttributes window = causal, narrow = causal, capped = causal, sloping = causal, everything = causal;
+  window.window = 3;
+  narrow.window = 1;
+  capped.soft_cap = 0.5;
+  capped.scale = 0.7;
+  sloping.slopes = {0.5f, 0.25f, 0.125f, 0.0625f};
+  everything.window = 5;
+  everything.soft_cap = 1.5;
+  everything.slopes = sloping.slopes;
+  AttentionAttributes open_capped = open;
+  open_capped.soft_cap = 0.3;
+  for (const AttentionAttributes& attributes : {window, narrow, capped, sloping, everything, open_capped}) {
+    for (const TensorType& key : {k, two}) {
+      all.push_back({"attention", {q, key, key}, attributes, {}});
+      all.push_back({"attention_grad", {q, key, key, q, lse, q}, attributes, {}});
+      all.push_back({"attention_grad", {q, key, key, q, lse, q, lse}, attributes, {}});
+    }
+  }
+  all.push_back({"attention_grad", {q, two, two, q, lse, q, lse, ids, ids}, causal, {}});
+  // Over several blocks of queries.
+  const TensorType longer = array({2, 96, 2, 4}), longer_lse = array({2, 2, 96});
+  AttentionAttributes sliding = causal;
+  sliding.window = 20;
+  all.push_back({"attention", {longer, longer, longer}, sliding, {}});
+  all.push_back({"attention_grad", {longer, longer, longer, longer, longer_lse, longer}, sliding, {}});
   return all;
 }
 
@@ -132,6 +204,7 @@ inline std::pair<double, double> operand_range(const std::string& op, size_t ope
 
 inline int32_t random_integer(const std::string& op, size_t operand, std::mt19937& random) {
   if (op.starts_with("attention")) return static_cast<int32_t>(random() % 3);  // 0 is masked
+  if (op.starts_with("expert")) return static_cast<int32_t>(random() % 4);
   if (op == "cross_entropy") return static_cast<int32_t>(random() % 3) * (operand == 3 ? -1 : 1);
   return static_cast<int32_t>(random() % 24);
 }
@@ -154,6 +227,12 @@ inline std::vector<TestArray> random_operands(const OpCase& c) {
     const int64_t columns = c.operands[0].shape.back();
     for (int64_t row = 0; row < element_count(c.operands[1].shape); ++row) {
       top[row] = *std::max_element(arrays[0].f32() + row * columns, arrays[0].f32() + (row + 1) * columns);
+    }
+  }
+  if (c.op == "top_k_grad") {  // different choices in each row
+    const int64_t k = c.operands[1].shape[2], experts = c.operands[0].shape[2];
+    for (int64_t i = 0; i < element_count(c.operands[1].shape); ++i) {
+      arrays[1].i32()[i] = static_cast<int32_t>((i / k + i % k * (experts / k)) % experts);
     }
   }
   return arrays;

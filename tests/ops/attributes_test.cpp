@@ -114,11 +114,65 @@ Family attention() {
   for (const DropoutAttributes& one : dropouts()) {
     for (bool causal : {false, true}) {
       const AttentionAttributes made{causal, one};
-      [[maybe_unused]] const auto& [own_causal, own_dropout] = made;
+      [[maybe_unused]] const auto& [own_causal, own_dropout, scale, window, cap, slopes] = made;
       family.variants.push_back(made);
     }
   }
+  const AttentionAttributes made{true, dropouts()[0], 0.1, 4, 50, {0.5f, 0.25f}};
+  family.variants.push_back(made);
+  for (auto change : std::initializer_list<void (*)(AttentionAttributes&)>{
+           [](AttentionAttributes& a) { a.scale = next(a.scale); }, [](AttentionAttributes& a) { a.window = 5; },
+           [](AttentionAttributes& a) { a.soft_cap = next(a.soft_cap); },
+           [](AttentionAttributes& a) { a.slopes[1] = std::nextafter(0.25f, 1.0f); }}) {
+    AttentionAttributes changed = made;
+    change(changed);
+    family.variants.push_back(changed);
+  }
   return family;
+}
+
+Family soft_cap() {
+  const SoftCapAttributes made{30};
+  [[maybe_unused]] const auto& [cap] = made;
+  return {"soft_cap", {made, SoftCapAttributes{next(30)}}};
+}
+
+Family clip_bounds() {
+  const ClipBoundsAttributes made{-1, 1};
+  [[maybe_unused]] const auto& [low, high] = made;
+  return {"clip_bounds", {made, ClipBoundsAttributes{next(-1), 1}, ClipBoundsAttributes{-1, next(1)}}};
+}
+
+Family split() {
+  const SplitAttributes made{1, {2, 3}};
+  [[maybe_unused]] const auto& [dimension, sizes] = made;
+  return {"split", {made, SplitAttributes{0, {2, 3}}, SplitAttributes{1, {3, 2}}, SplitAttributes{1, {2, 3, 1}}}};
+}
+
+Family top_k() {
+  using Score = TopKAttributes::Score;
+  const TopKAttributes made{Score::softmax, 2, false, 1, 1, 1};
+  [[maybe_unused]] const auto& [score, k, normalise, scale, groups, chosen] = made;
+  return {"top_k",
+          {made, TopKAttributes{Score::sigmoid, 2, false, 1, 1, 1}, TopKAttributes{Score::softmax, 3, false, 1, 1, 1},
+           TopKAttributes{Score::softmax, 2, true, 1, 1, 1}, TopKAttributes{Score::softmax, 2, false, next(1), 1, 1},
+           TopKAttributes{Score::softmax, 2, false, 1, 2, 1}, TopKAttributes{Score::softmax, 2, false, 1, 2, 2}}};
+}
+
+Family expert_linear() {
+  const ExpertLinearAttributes made{4, false};
+  [[maybe_unused]] const auto& [experts, transposed] = made;
+  return {"expert_linear", {made, ExpertLinearAttributes{5, false}, ExpertLinearAttributes{4, true}}};
+}
+
+Family rotary() {
+  const RotaryAttributes made{{1.0f, 0.5f, 0.25f}, 1, false, false};
+  [[maybe_unused]] const auto& [frequencies, magnitude, interleaved, backward] = made;
+  return {
+      "rotary",
+      {made, RotaryAttributes{{1.0f, std::nextafter(0.5f, 1.0f), 0.25f}, 1, false, false},
+       RotaryAttributes{{1.0f, 0.5f, 0.25f}, std::nextafter(1.0f, 2.0f), false, false},
+       RotaryAttributes{{1.0f, 0.5f, 0.25f}, 1, true, false}, RotaryAttributes{{1.0f, 0.5f, 0.25f}, 1, false, true}}};
 }
 
 Family cast() {
@@ -213,9 +267,9 @@ Family stack() {
 }
 
 std::vector<Family> families() {
-  return {adam(),       sgd(),       momentum_sgd(), lion(),     schedules(),  clip(),
-          dropout(),    attention(), cast(),         constant(), initialise(), embedding_grad(),
-          layer_norm(), scale(),     equations(),    stack(),    conv()};
+  return {adam(), sgd(),      momentum_sgd(), lion(),           schedules(),  clip(),  dropout(),      attention(),
+          cast(), constant(), initialise(),   embedding_grad(), layer_norm(), scale(), equations(),    stack(),
+          conv(), soft_cap(), clip_bounds(),  split(),          rotary(),     top_k(), expert_linear()};
 }
 
 }  // namespace
@@ -248,7 +302,9 @@ class AttributesTest : public QObject {
                    a.are<EmbeddingGradAttributes>() || a.are<LayerNormAttributes>() || a.are<ScaleAttributes>() ||
                    a.are<EquationAttributes>() || a.are<SgdAttributes>() || a.are<StackAttributes>() ||
                    a.are<MomentumSgdAttributes>() || a.are<LionAttributes>() || a.are<ClipAttributes>() ||
-                   a.are<ConvAttributes>(),
+                   a.are<ConvAttributes>() || a.are<SoftCapAttributes>() || a.are<ClipBoundsAttributes>() ||
+                   a.are<SplitAttributes>() || a.are<RotaryAttributes>() || a.are<TopKAttributes>() ||
+                   a.are<ExpertLinearAttributes>(),
                one.op.c_str());
     }
   }

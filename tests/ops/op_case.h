@@ -7,19 +7,25 @@
 #include "engine/ops/adam.h"
 #include "engine/ops/attention.h"
 #include "engine/ops/cast.h"
+#include "engine/ops/clip.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/conv.h"
 #include "engine/ops/embedding.h"
 #include "engine/ops/equation.h"
+#include "engine/ops/expert_linear.h"
 #include "engine/ops/global_norm.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/lion.h"
 #include "engine/ops/momentum_sgd.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/rotary.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/sgd.h"
+#include "engine/ops/soft_cap.h"
+#include "engine/ops/split.h"
 #include "engine/ops/stack.h"
+#include "engine/ops/top_k.h"
 
 namespace shardscope::test {
 
@@ -105,6 +111,27 @@ inline std::vector<OpCase> op_cases() {
           {"gelu_grad", {x, x}, {}, {}},
           {"relu", {x}, {}, {0}},
           {"relu_grad", {x, x}, {}, {}},
+          {"silu", {x}, {}, {0}},
+          {"silu_grad", {x, x}, {}, {}},
+          {"gelu_exact", {x}, {}, {0}},
+          {"gelu_exact_grad", {x, x}, {}, {}},
+          {"multiply", {x, x}, {}, {0, 1}},
+          {"soft_cap", {x}, SoftCapAttributes{0.5}, {0}},
+          {"soft_cap_grad", {x, x}, SoftCapAttributes{3}, {}},
+          {"clip", {x}, ClipBoundsAttributes{-0.5, 0.7}, {0}},
+          {"clip_grad", {x, x}, ClipBoundsAttributes{-0.5, 0.7}, {}},
+          {"split", {x}, SplitAttributes{2, {6, 18}}, {0}},
+          {"concatenate", {x, x}, SplitAttributes{2, {24, 24}}, {0, 1}},
+          {"rotary", {query}, RotaryAttributes{{1.0f, 0.25f, 0.125f}, 1.5f, false, false}, {0}},
+          {"attention_sink", {query, lse, array({12})}, {}, {0, 1, 2}},
+          {"attention_sink_grad", {query, query, lse, array({12})}, {}, {}},
+          {"top_k", {x}, TopKAttributes{.k = 6}, {0}},
+          {"top_k", {x, scale}, TopKAttributes{.k = 6}, {0}},
+          {"top_k_grad", {x, tokens({12, 6, 6}), array({12, 6, 6})}, TopKAttributes{.k = 6}, {}},
+          {"expert_linear", {x, tokens({12, 6, 6}), array({12, 18, 24})}, ExpertLinearAttributes{12, false}, {0, 2}},
+          {"expert_linear_grad", {x, tokens({12, 6, 6}), array({12, 6, 6, 18})}, ExpertLinearAttributes{12, false}, {}},
+          {"weighted_sum", {query, array({12, 6, 12})}, {}, {0, 1}},
+          {"weighted_sum_grad", {query, array({12, 6, 12}), x}, {}, {}},
           {"layer_norm_moments", {x}, {}, {}},
           {"layer_norm", {x, rows, rows, scale, scale}, norm, {0, 3, 4}},
           {"layer_norm_grad_moments", {x, x, rows, rows, scale}, norm, {}},

@@ -29,7 +29,7 @@ struct Problem {
         heads(call.shape(0)[2]),
         keys(call.shape(1)[1]),
         key_heads(call.shape(1)[2]),
-        scale(1 / std::sqrt(static_cast<double>(call.shape(0)[3]))),
+        scale(attributes.scale > 0 ? attributes.scale : 1 / std::sqrt(static_cast<double>(call.shape(0)[3]))),
         masks(call.operands.size() - first_mask) {}
 
   const Call& call;
@@ -45,6 +45,7 @@ struct Problem {
   bool sees(int64_t b, int64_t q, int64_t k) const {
     const size_t last = call.operands.size() - 1;
     if (attributes.causal && k > q) return false;
+    if (attributes.window > 0 && k <= q - attributes.window) return false;
     if (masks > 0 && call.values(last)[b * keys + k] <= 0) return false;
     return masks < 2 || call.values(last - 1)[b * queries + q] > 0;
   }
@@ -54,9 +55,19 @@ struct Problem {
     }
     return true;
   }
+  // Before the soft cap.
+  Matrix products(int64_t b, int64_t h) const { return scale * of(0, b, h) * of(1, b, h).transpose(); }
   // Masked scores are the least f32.
   Matrix scores(int64_t b, int64_t h) const {
-    Matrix scores = scale * of(0, b, h) * of(1, b, h).transpose();
+    Matrix scores = products(b, h);
+    if (attributes.soft_cap > 0) {
+      scores = attributes.soft_cap * (scores.array() / attributes.soft_cap).tanh().matrix();
+    }
+    for (int64_t q = 0; q < queries && !attributes.slopes.empty(); ++q) {
+      for (int64_t k = 0; k < keys; ++k) {
+        scores(q, k) += attributes.slopes[static_cast<size_t>(h)] * static_cast<double>(k - q);
+      }
+    }
     for (int64_t q = 0; q < queries; ++q) {
       for (int64_t k = 0; k < keys; ++k) {
         if (!sees(b, q, k)) scores(q, k) = std::numeric_limits<float>::lowest();
@@ -101,7 +112,8 @@ Results attention(const Call& call) {
 // The log-sum-exp of a query that sees nothing has lost its digits, but then the weights are equal and the scores
 // constants.
 Results attention_grad(const Call& call) {
-  const Problem problem(call, 6);
+  const bool has_dlse = call.operands.size() > 6 && call.operands[6].type.dtype == DType::f32;
+  const Problem problem(call, has_dlse ? 7 : 6);
   const Values& lse = call.values(4);
   Values dquery(call.values(0).size()), dkey = Values::Zero(call.values(1).size()), dvalue = dkey;
   for (int64_t b = 0; b < problem.batch; ++b) {
@@ -115,10 +127,14 @@ Results attention_grad(const Call& call) {
           weights.row(q).setConstant(1 / static_cast<double>(problem.keys));
           dscores.row(q).setZero();
         } else {
-          const double mean = dcontext.row(q).dot(context.row(q));
-          weights.row(q).array() = (scores.row(q).array() - lse[(b * problem.heads + h) * problem.queries + q]).exp();
+          const int64_t row = (b * problem.heads + h) * problem.queries + q;
+          const double mean = dcontext.row(q).dot(context.row(q)) - (has_dlse ? call.values(6)[row] : 0);
+          weights.row(q).array() = (scores.row(q).array() - lse[row]).exp();
           dscores.row(q).array() = weights.row(q).array() * (dweights.row(q).array() - mean);
         }
+      }
+      if (const double cap = problem.attributes.soft_cap; cap > 0) {
+        dscores.array() *= 1 - (problem.products(b, h).array() / cap).tanh().square();
       }
       const int64_t key_head = h / (problem.heads / problem.key_heads);
       head(dquery.data(), call.shape(0), b, h) = problem.scale * dscores * problem.of(1, b, h);

@@ -25,23 +25,28 @@ struct NamedReference {
 };
 
 // Each op family is one file.
+std::vector<NamedReference> activation_references();
 std::vector<NamedReference> adam_references();
 std::vector<NamedReference> attention_references();
+std::vector<NamedReference> attention_sink_references();
 std::vector<NamedReference> conv_references();
 std::vector<NamedReference> cross_entropy_references();
 std::vector<NamedReference> dropout_references();
 std::vector<NamedReference> elementwise_references();
 std::vector<NamedReference> embedding_references();
 std::vector<NamedReference> equation_references();
+std::vector<NamedReference> expert_references();
 std::vector<NamedReference> global_norm_references();
 std::vector<NamedReference> initialise_references();
 std::vector<NamedReference> layer_norm_references();
 std::vector<NamedReference> rms_norm_references();
+std::vector<NamedReference> rotary_references();
 std::vector<NamedReference> sgd_references();
 std::vector<NamedReference> momentum_sgd_references();
 std::vector<NamedReference> lion_references();
 std::vector<NamedReference> next_token_references();
 std::vector<NamedReference> no_update_references();
+std::vector<NamedReference> split_references();
 std::vector<NamedReference> squared_error_references();
 std::vector<NamedReference> stack_references();
 

@@ -27,9 +27,15 @@ AttentionShape::AttentionShape(const KernelArguments& arguments) {
   all_queries = query.global_shape[1];
   all_heads = query.global_shape[2];
   key_heads = key.shape[2];
-  causal = arguments.attributes->as<AttentionAttributes>().causal;
+  const AttentionAttributes& attributes = arguments.attributes->as<AttentionAttributes>();
+  causal = attributes.causal;
+  window = attributes.window;
   scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_size)));
   query_factor = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(head_size)));
+  if (attributes.scale > 0) {
+    scale = static_cast<float>(attributes.scale);
+    query_factor = static_cast<float>(attributes.scale * std::numbers::log2e);
+  }
 }
 
 int64_t AttentionShape::block() const {
@@ -94,10 +100,11 @@ int64_t AttentionMask::last_limit(int64_t first, int64_t count) const {
 }
 
 TransposedScores AttentionMask::layout(float* scores, int64_t first, int64_t count) const {
+  const int64_t first_key = shape_.first_key(first);
   return {.scores = scores,
           .row = shape_.score_row(),
-          .keys = last_limit(first, count),
-          .first_limit = shape_.causal ? shape_.first_query + first + 1 : shape_.keys,
+          .keys = last_limit(first, count) - first_key,
+          .first_limit = (shape_.causal ? shape_.first_query + first + 1 : shape_.keys) - first_key,
           .valid_keys = valid_keys_ ? valid_keys_ + sequence_ * shape_.keys : nullptr};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct AttentionShape {
   int64_t first_batch, first_query, first_head;               // where that part starts
   int64_t all_batch, all_heads, all_queries;                  // of the whole array
   bool causal;
-  float scale;         // 1 / sqrt(head_size)
+  int64_t window;      // 0: none
+  float scale;         // 1 / sqrt(head_size), unless the attributes say another
   float query_factor;  // the same times log2(e)
 
   explicit AttentionShape(const KernelArguments& arguments);
@@ -33,6 +35,10 @@ struct AttentionShape {
   // Of the key head that serves query head h: heads / key_heads query heads that follow each other share one.
   int64_t key_offset(int64_t b, int64_t h) const {
     return (b * keys * key_heads + h / (heads / key_heads)) * head_size;
+  }
+  // The first key that some of the queries from `first` on see: 0 where there is no window.
+  int64_t first_key(int64_t first) const {
+    return window == 0 ? 0 : std::clamp<int64_t>(first_query + first - window + 1, 0, keys);
   }
   // The block after this one, in the order in which threads take them; a past one after the last.
   struct Block {
@@ -63,7 +69,7 @@ class AttentionMask {
   bool hides_all() const { return valid_queries_ || first_allowed_ > 0; }
   // No key is allowed: scores are all equal then, as in flax.linen, and every key counts, later ones too.
   bool is_uniform(int64_t q) const;
-  // The scores of `count` queries from `first` on, at `scores`.
+  // The scores of `count` queries from `first` on, at `scores`: of keys from shape.first_key(first) on.
   TransposedScores layout(float* scores, int64_t first, int64_t count) const;
 
  private:

@@ -3,6 +3,7 @@
 
 #include "engine/ops/attention.h"
 #include "engine/runtime/kernels/attention_head.h"
+#include "engine/runtime/kernels/attention_scores.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
 
@@ -16,6 +17,7 @@ class AttentionKernel : public Kernel {
   explicit AttentionKernel(const KernelArguments& arguments)
       : shape_(arguments),
         loops_(attention_loops()),
+        adjustment_(shape_, arguments),
         dropout_(arguments.attributes->as<AttentionAttributes>().dropout, shape_.all_scores()),
         query_(arguments.inputs[0].f32()),
         key_(arguments.inputs[1].f32()),
@@ -61,7 +63,8 @@ class AttentionKernel : public Kernel {
 
   void attend(Scratch& scratch, int64_t b, int64_t h, int64_t block) {
     const int64_t first = block * shape_.block(), rows = shape_.block_size(block), row = shape_.score_row();
-    const int64_t query = shape_.query_offset(b, h, first), key = shape_.key_offset(b, h);
+    const int64_t first_key = shape_.first_key(first), query = shape_.query_offset(b, h, first);
+    const int64_t key = shape_.key_offset(b, h) + first_key * shape_.key_row_stride();
     const TransposedScores scores = scratch.mask.layout(scratch.scores, first, rows);
     const AttentionShape::Block next = shape_.after({b, h, block});
     loops_.transpose(query_ + query, shape_.row_stride(), rows, shape_.head_size, shape_.query_factor, scratch.queries,
@@ -77,6 +80,7 @@ class AttentionKernel : public Kernel {
                      .c = scores.scores,
                      .c_row = row,
                      .prefetch = shape_.prefetch_keys(next, key_, value_)});
+    if (adjustment_.active()) adjustment_.apply(scores, h, first, rows);
     loops_.softmax(scores, scratch.lse, scratch.shares);
     if (scratch.mask.hides_all()) {
       for (int64_t i = 0; i < rows; ++i) make_uniform(scratch, first + i, i);
@@ -92,7 +96,7 @@ class AttentionKernel : public Kernel {
                      .a = scores.scores,
                      .a_row = 1,
                      .a_column = row,
-                     .b = scratch.values,
+                     .b = scratch.values + first_key * shape_.head_row(),
                      .b_row = shape_.head_row(),
                      .c = context_ + query,
                      .c_row = shape_.row_stride(),
@@ -110,6 +114,7 @@ class AttentionKernel : public Kernel {
 
   AttentionShape shape_;
   const AttentionLoops& loops_;
+  ScoreAdjustment adjustment_;
   DropoutMask dropout_;
   const float* query_;
   const float* key_;

@@ -3,6 +3,7 @@
 
 #include "engine/ops/attention.h"
 #include "engine/runtime/kernels/attention_head.h"
+#include "engine/runtime/kernels/attention_scores.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
 
@@ -10,12 +11,13 @@ namespace shardscope {
 
 namespace {
 
-// (q, k, v, context, lse, dcontext [[, valid queries], valid keys]) -> (dq, dk, dv).
+// (q, k, v, context, lse, dcontext [, dlse] [[, valid queries], valid keys]) -> (dq, dk, dv).
 class AttentionGradKernel : public Kernel {
  public:
   explicit AttentionGradKernel(const KernelArguments& arguments)
       : shape_(arguments),
         loops_(attention_loops()),
+        adjustment_(shape_, arguments),
         dropout_(arguments.attributes->as<AttentionAttributes>().dropout, shape_.all_scores()),
         query_(arguments.inputs[0].f32()),
         key_(arguments.inputs[1].f32()),
@@ -23,6 +25,7 @@ class AttentionGradKernel : public Kernel {
         context_(arguments.inputs[3].f32()),
         lse_(arguments.inputs[4].f32()),
         dcontext_(arguments.inputs[5].f32()),
+        dlse_(has_dlse(arguments) ? arguments.inputs[6].f32() : nullptr),
         dquery_(arguments.outputs[0].f32()),
         dkey_(arguments.outputs[1].f32()),
         dvalue_(arguments.outputs[2].f32()),
@@ -52,9 +55,14 @@ class AttentionGradKernel : public Kernel {
   }
 
  private:
+  static bool has_dlse(const KernelArguments& arguments) {
+    return arguments.inputs.size() > 6 && arguments.inputs[6].dtype == DType::f32;
+  }
+
   // Of one thread. Queries and d context of a block are held as they are and transposed, with factors.
   struct Scratch {
     float *weights, *dweights, *queries, *dcontext, *queries_transposed, *dcontext_transposed, *keys, *lse, *means;
+    float* slopes;  // of a soft cap: of the scores after it
     AttentionMask mask;
     KeptWeights kept;
 
@@ -68,7 +76,10 @@ class AttentionGradKernel : public Kernel {
           keys(workspace.take(shape.keys * shape.head_row())),
           lse(workspace.take(shape.score_row())),
           means(workspace.take(shape.score_row())),
-          mask(shape, arguments, 6),
+          slopes(arguments.attributes->as<AttentionAttributes>().soft_cap > 0
+                     ? workspace.take(shape.keys * shape.score_row())
+                     : nullptr),
+          mask(shape, arguments, has_dlse(arguments) ? 7 : 6),
           kept(shape, arguments) {
       std::fill_n(lse, shape.score_row(), 0.0f);
       std::fill_n(means, shape.score_row(), 0.0f);
@@ -77,7 +88,8 @@ class AttentionGradKernel : public Kernel {
 
   void differentiate(Scratch& scratch, int64_t b, int64_t h, int64_t block, bool accumulate) {
     const int64_t first = block * shape_.block(), rows = shape_.block_size(block);
-    const int64_t query = shape_.query_offset(b, h, first), key = shape_.key_offset(b, h);
+    const int64_t first_key = shape_.first_key(first), query = shape_.query_offset(b, h, first);
+    const int64_t head = shape_.key_offset(b, h), key = head + first_key * shape_.key_row_stride();
     const TransposedScores scores = scratch.mask.layout(scratch.weights, first, rows);
     const AttentionShape::Block next = shape_.after({b, h, block});
     take_block(query_ + query, rows, shape_.query_factor, scratch.queries, scratch.queries_transposed);
@@ -90,27 +102,35 @@ class AttentionGradKernel : public Kernel {
                     shape_.scale, scratch.means);
     const float* lse = lse_ + (b * shape_.heads + h) * shape_.queries + first;
     for (int64_t i = 0; i < rows; ++i) scratch.lse[i] = lse[i] * std::numbers::log2e_v<float>;
+    if (dlse_) {
+      const float* dlse = dlse_ + (lse - lse_);
+      for (int64_t i = 0; i < rows; ++i) scratch.means[i] -= dlse[i] * shape_.scale;
+    }
+    if (adjustment_.active()) adjustment_.apply(scores, h, first, rows, scratch.slopes);
     const float factor = dropout_.active() ? 1.0f / dropout_.keep_probability() : 1.0f;
     if (dropout_.active()) {
       scratch.kept.draw(dropout_, shape_, b, h, first, rows);
       scratch.kept.apply(factor, rows, scores, scratch.dweights);
     }
     loops_.softmax_grad(scores, scratch.lse, scratch.means, scratch.dweights);
+    if (scratch.slopes) {
+      for (int64_t i = 0; i < scores.keys * scores.row; ++i) scratch.dweights[i] *= scratch.slopes[i];
+    }
     if (scratch.mask.hides_all()) {
       for (int64_t i = 0; i < rows; ++i) make_uniform(scratch, first + i, i);
     }
     if (dropout_.active()) scratch.kept.apply(factor, rows, scores, scratch.weights);
     to_keys(scores, rows, scratch.weights, scratch.dcontext, accumulate,
-            shape_.prefetch_queries(next, query_, dcontext_), dvalue_ + key);
+            shape_.prefetch_queries(next, query_, dcontext_), first_key, dvalue_ + head);
     to_keys(scores, rows, scratch.dweights, scratch.queries, accumulate,
-            shape_.prefetch_queries(next, context_, dquery_), dkey_ + key);
+            shape_.prefetch_queries(next, context_, dquery_), first_key, dkey_ + head);
     loops_.multiply({.m = rows,
                      .n = shape_.head_size,
                      .k = scores.keys,
                      .a = scratch.dweights,
                      .a_row = 1,
                      .a_column = scores.row,
-                     .b = scratch.keys,
+                     .b = scratch.keys + first_key * shape_.head_row(),
                      .b_row = shape_.head_row(),
                      .c = dquery_ + query,
                      .c_row = shape_.row_stride()});
@@ -148,7 +168,7 @@ class AttentionGradKernel : public Kernel {
 
   // (keys, queries) x (queries, d), to d keys or d values. Keys that no query of the first block sees get zeros.
   void to_keys(const TransposedScores& scores, int64_t rows, const float* weights, const float* block, bool accumulate,
-               const Prefetch& prefetch, float* to) const {
+               const Prefetch& prefetch, int64_t first_key, float* to) const {
     loops_.multiply({.m = scores.keys,
                      .n = shape_.head_size,
                      .k = rows,
@@ -157,18 +177,21 @@ class AttentionGradKernel : public Kernel {
                      .a_column = 1,
                      .b = block,
                      .b_row = shape_.head_row(),
-                     .c = to,
+                     .c = to + first_key * shape_.key_row_stride(),
                      .c_row = shape_.key_row_stride(),
                      .accumulate = accumulate,
                      .prefetch = prefetch});
     if (accumulate) return;
-    for (int64_t k = scores.keys; k < shape_.keys; ++k) {
+    for (int64_t k = 0; k < shape_.keys; ++k) {
+      if (k == first_key) k += scores.keys;
+      if (k == shape_.keys) break;
       std::fill_n(to + k * shape_.key_row_stride(), shape_.head_size, 0.0f);
     }
   }
 
   AttentionShape shape_;
   const AttentionLoops& loops_;
+  ScoreAdjustment adjustment_;
   DropoutMask dropout_;
   const float* query_;
   const float* key_;
@@ -176,6 +199,7 @@ class AttentionGradKernel : public Kernel {
   const float* context_;
   const float* lse_;
   const float* dcontext_;
+  const float* dlse_;  // or nullptr
   float* dquery_;
   float* dkey_;
   float* dvalue_;
@@ -187,6 +211,9 @@ class AttentionGradKernel : public Kernel {
 
 std::vector<NamedKernel> attention_grad_kernels() {
   return {{"attention_grad", "f32,f32,f32,f32,f32,f32->f32,f32,f32", construct<AttentionGradKernel>},
+          {"attention_grad", "f32,f32,f32,f32,f32,f32,f32->f32,f32,f32", construct<AttentionGradKernel>},
+          {"attention_grad", "f32,f32,f32,f32,f32,f32,f32,i32->f32,f32,f32", construct<AttentionGradKernel>},
+          {"attention_grad", "f32,f32,f32,f32,f32,f32,f32,i32,i32->f32,f32,f32", construct<AttentionGradKernel>},
           {"attention_grad", "f32,f32,f32,f32,f32,f32,i32->f32,f32,f32", construct<AttentionGradKernel>},
           {"attention_grad", "f32,f32,f32,f32,f32,f32,i32,i32->f32,f32,f32", construct<AttentionGradKernel>}};
 }

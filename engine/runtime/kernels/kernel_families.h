@@ -16,10 +16,12 @@ struct NamedKernel {
 
 // Each kernel family (one file) gives its kernels; what they compute is told in engine/ops.
 std::vector<NamedKernel> accumulate_kernels();
+std::vector<NamedKernel> activation_kernels();
 std::vector<NamedKernel> adam_kernels();
 std::vector<NamedKernel> add_kernels();
 std::vector<NamedKernel> attention_kernels();
 std::vector<NamedKernel> attention_grad_kernels();
+std::vector<NamedKernel> attention_sink_kernels();
 std::vector<NamedKernel> cast_kernels();
 std::vector<NamedKernel> constant_kernels();
 std::vector<NamedKernel> conv_kernels();
@@ -27,6 +29,7 @@ std::vector<NamedKernel> cross_entropy_kernels();
 std::vector<NamedKernel> dropout_kernels();
 std::vector<NamedKernel> einsum_kernels();
 std::vector<NamedKernel> embedding_kernels();
+std::vector<NamedKernel> expert_linear_kernels();
 std::vector<NamedKernel> gelu_kernels();
 std::vector<NamedKernel> global_norm_kernels();
 std::vector<NamedKernel> initialise_kernels();
@@ -37,13 +40,17 @@ std::vector<NamedKernel> rearrange_kernels();
 std::vector<NamedKernel> reduce_sum_kernels();
 std::vector<NamedKernel> relu_kernels();
 std::vector<NamedKernel> rms_norm_kernels();
+std::vector<NamedKernel> rotary_kernels();
 std::vector<NamedKernel> scale_kernels();
 std::vector<NamedKernel> sgd_kernels();
 std::vector<NamedKernel> momentum_sgd_kernels();
 std::vector<NamedKernel> lion_kernels();
 std::vector<NamedKernel> no_update_kernels();
+std::vector<NamedKernel> split_kernels();
 std::vector<NamedKernel> squared_error_kernels();
 std::vector<NamedKernel> stack_kernels();
+std::vector<NamedKernel> top_k_kernels();
+std::vector<NamedKernel> weighted_sum_kernels();
 
 template <class T>
 std::unique_ptr<Kernel> construct(const KernelArguments& arguments) {

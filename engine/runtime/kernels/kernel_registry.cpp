@@ -17,10 +17,12 @@ const Registry& registry() {
   static const Registry all = [] {
     Registry map;
     for (auto family : {accumulate_kernels,
+                        activation_kernels,
                         adam_kernels,
                         add_kernels,
                         attention_kernels,
                         attention_grad_kernels,
+                        attention_sink_kernels,
                         cast_kernels,
                         constant_kernels,
                         conv_kernels,
@@ -28,6 +30,7 @@ const Registry& registry() {
                         dropout_kernels,
                         einsum_kernels,
                         embedding_kernels,
+                        expert_linear_kernels,
                         gelu_kernels,
                         global_norm_kernels,
                         initialise_kernels,
@@ -41,10 +44,14 @@ const Registry& registry() {
                         reduce_sum_kernels,
                         relu_kernels,
                         rms_norm_kernels,
+                        rotary_kernels,
                         scale_kernels,
                         sgd_kernels,
+                        split_kernels,
                         squared_error_kernels,
-                        stack_kernels}) {
+                        stack_kernels,
+                        top_k_kernels,
+                        weighted_sum_kernels}) {
       for (const NamedKernel& kernel : family()) map[kernel.op].emplace(kernel.types, kernel.factory);
     }
     return map;

@@ -31,4 +31,18 @@ namespace shardscope {
 // 1 / (1 + e^-x).
 [[gnu::always_inline]] inline float vector_sigmoid(float x) { return 1.0f / (1.0f + vector_exp(-x)); }
 
+// tanh(x), within 3 ulp: a polynomial near 0 (Cephes' tanhf, S. Moshier), else by the exponential.
+[[gnu::always_inline]] inline float vector_tanh(float x) {
+  const float z = x * x;
+  float p = -5.70498872745e-3f;
+  p = p * z + 2.06390887954e-2f;
+  p = p * z - 5.37397155531e-2f;
+  p = p * z + 1.33314422036e-1f;
+  p = p * z - 3.33332819422e-1f;
+  const float small = p * z * x + x;
+  const float size = x < 0.0f ? -x : x;
+  const float large = 1.0f - 2.0f / (vector_exp(2.0f * size) + 1.0f);
+  return size < 0.625f ? small : (x < 0.0f ? -large : large);
+}
+
 }  // namespace shardscope

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/checkpoint/safetensors_reader.h"
+#include "engine/mesh/sharding.h"
+
+namespace shardscope {
+
+// A model's arrays as Hugging Face's transformers writes them: FOLDER/model.safetensors, or several files that
+// FOLDER/model.safetensors.index.json names ({"weight_map": {array: file}}). F32, F16, BF16 and F64 are read as f32.
+// Throws Failure: unreadable_file (naming the file and what is wrong), missing_file.
+class WeightsFolder {
+ public:
+  explicit WeightsFolder(const std::string& folder);
+
+  const std::string& path() const { return folder_; }
+  // The shape of an array; nullptr where there is none of this name.
+  const Shape* find(const std::string& name) const;
+  std::vector<std::string> names() const;
+  // The elements of a box of an array, row-major, as f32. Reads nothing outside it.
+  void read(const std::string& name, const Box& box, std::span<float> out) const;
+
+ private:
+  void add_file(const std::string& name);
+
+  struct Held {
+    size_t file;
+    SafetensorsReader::Array array;
+  };
+  std::string folder_;
+  std::vector<SafetensorsReader> files_;
+  std::map<std::string, Held> arrays_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,123 @@
+#include "models/decoder_attention.h"
+
+#include "engine/ops/attention.h"
+#include "engine/ops/clip.h"
+#include "engine/ops/split.h"
+#include "models/decoder_norm.h"
+
+namespace shardscope {
+
+namespace {
+
+// Queries, keys or values: the linear layer that makes them, and what they are called.
+struct Heads {
+  ValueId weight, bias;  // no_id: none
+  int64_t count;
+  std::string logical;  // "heads" or "kv_heads"
+};
+
+const std::vector<std::string> head_dimensions(const Heads& heads) { return {"batch", "length", heads.logical, "kv"}; }
+
+Heads own_heads(const DecoderModule& module, int64_t count, const std::string& logical) {
+  const DecoderOptions& o = module.options();
+  const int64_t size = count * o.head_size;
+  const ValueId weight = module.linear_weight(o.width, "embed", size, logical);
+  return {weight, o.head_bias ? module.constant("bias", 0, {size}, {logical}) : no_id, count, logical};
+}
+
+// Queries, keys and values of one parameter: parts of its rows.
+std::vector<Heads> joined_heads(const DecoderModule& module) {
+  const DecoderOptions& o = module.options();
+  const std::vector<int64_t> counts{o.heads, o.key_heads, o.key_heads};
+  SplitAttributes rows{o.in_out ? 1 : 0, {}};
+  int64_t all = 0;
+  for (int64_t count : counts) all += rows.sizes.emplace_back(count * o.head_size);
+  const std::vector<ValueId> weights =
+      module.module().append_all("split", {module.linear_weight(o.width, "embed", all, "")}, rows);
+  std::vector<ValueId> biases(3, no_id);
+  if (o.head_bias) {
+    biases = module.module().append_all("split", {module.constant("bias", 0, {all}, {""})},
+                                        SplitAttributes{0, rows.sizes}, "split_bias");
+  }
+  std::vector<Heads> heads;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const std::string logical = i == 0 ? "heads" : "kv_heads";
+    module.graph().values[weights[i]].logical =
+        o.in_out ? std::vector<std::string>{"embed", logical} : std::vector<std::string>{logical, "embed"};
+    if (biases[i] != no_id) module.graph().values[biases[i]].logical = {logical};
+    heads.push_back({weights[i], biases[i], counts[i], logical});
+  }
+  return heads;
+}
+
+// x (b, s, e) -> (b, s, heads, head_size).
+ValueId project(const DecoderModule& module, ValueId x, const Heads& heads) {
+  const Module& ops = module.module();
+  const std::vector<std::pair<char, int64_t>> sizes{{'h', heads.count}};
+  ValueId y =
+      ops.product(x, heads.weight, module.options().in_out ? "bse,e(hd)->bshd" : "bse,(hd)e->bshd", "einsum", sizes);
+  module.graph().values[y].logical = head_dimensions(heads);
+  y = ops.cast(y, DType::f32);
+  if (heads.bias == no_id) return y;
+  const ValueId bias = ops.append("rearrange", {heads.bias}, EquationAttributes{"(hd)->hd", sizes}, "bias_of_heads");
+  module.graph().values[bias].logical = {heads.logical, "kv"};
+  return ops.add(y, bias);
+}
+
+// The same, normalised over all heads before it is cut into them.
+ValueId project_normalised(const DecoderModule& module, const DecoderModule& norm, ValueId x, const Heads& heads) {
+  ValueId y = module.linear(x, heads.weight, heads.bias);
+  y = decoder_norm(norm, y, heads.logical);
+  y = module.module().append("rearrange", {y}, EquationAttributes{"bs(hd)->bshd", {{'h', heads.count}}}, "to_heads");
+  module.graph().values[y].logical = head_dimensions(heads);
+  return y;
+}
+
+}  // namespace
+
+ValueId decoder_attention(const DecoderModule& module, ValueId x, const DecoderLayer& layer) {
+  const PlaceScope place(module.graph(), LayerPart::attention);
+  const DecoderOptions& o = module.options();
+  const Module& ops = module.module();
+  const std::vector<std::string> names{o.names.query, o.names.key, o.names.value};
+  const std::vector<std::string> norms{o.names.query_norm, o.names.key_norm};
+  std::vector<Heads> heads;
+  if (!o.names.joined_heads.empty()) {
+    heads = joined_heads(module.child(o.names.joined_heads));
+  } else {
+    heads = {own_heads(module.child(names[0]), o.heads, "heads"),
+             own_heads(module.child(names[1]), o.key_heads, "kv_heads"),
+             own_heads(module.child(names[2]), o.key_heads, "kv_heads")};
+  }
+  std::vector<ValueId> operands;
+  for (size_t i = 0; i < 3; ++i) {
+    const DecoderModule of = module.child(names[i]);
+    const bool normalised = i < 2 && o.head_norm != HeadNorm::none;
+    ValueId y = normalised && o.head_norm == HeadNorm::whole
+                    ? project_normalised(of, module.child(norms[i]), x, heads[i])
+                    : project(of, x, heads[i]);
+    if (o.head_clip > 0) y = of.module().append("clip", {y}, ClipBoundsAttributes{-o.head_clip, o.head_clip});
+    if (normalised && o.head_norm == HeadNorm::head) y = decoder_norm(module.child(norms[i]), y, "kv");
+    if (i < 2 && layer.rotary) y = of.module().append("rotary", {y}, *layer.rotary);
+    operands.push_back(y);
+  }
+  AttentionAttributes attributes{true, {}};
+  attributes.scale = layer.scale;
+  attributes.window = layer.window;
+  attributes.soft_cap = o.score_cap;
+  attributes.slopes = o.slopes;
+  const std::vector<ValueId> attended = ops.append_all("attention", operands, attributes);
+  ValueId context = attended[0];
+  if (o.sinks) {
+    const ValueId sinks = module.weight({o.heads}, {"heads"}, "sinks");
+    context = ops.append("attention_sink", {context, attended[1], sinks});
+  }
+  const DecoderModule output = module.child(o.names.output);
+  const ValueId weight = output.linear_weight(o.heads * o.head_size, "heads", o.width, "embed");
+  ValueId y = output.module().product(context, weight, o.in_out ? "bshd,(hd)e->bse" : "bshd,e(hd)->bse", "einsum",
+                                      {{'h', o.heads}});
+  y = output.module().cast(y, DType::f32);
+  return o.output_bias ? output.module().add(y, output.constant("bias", 0, {o.width}, {"embed"})) : y;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,151 @@
+#include "models/decoder_experts.h"
+
+#include "engine/ops/clip.h"
+#include "engine/ops/expert_linear.h"
+#include "engine/ops/registry.h"
+#include "engine/ops/scale.h"
+#include "engine/ops/split.h"
+#include "models/decoder_feed_forward.h"
+#include "models/initialisers.h"
+
+#include <limits>
+
+namespace shardscope {
+
+namespace {
+
+// Kernels (experts, out, in), or (experts, in, out) where they are stored by turns, and biases (experts, out).
+struct ExpertLayer {
+  ValueId kernels, bias = no_id;
+  const char* leaf;
+  const char* features;  // logical name of what it gives
+};
+
+class Experts {
+ public:
+  Experts(const DecoderModule& module, ValueId choices)
+      : module_(module), options_(module.options()), experts_(options_.experts), choices_(choices) {}
+
+  ValueId apply(ValueId x) const {
+    const auto [gate, up] = experts_.by_turns ? gate_and_up_by_turns() : gate_and_up();
+    const ValueId inner = gated(multiply(x, gate), multiply(x, up));
+    return multiply(inner, down());
+  }
+
+ private:
+  const Module& ops() const { return module_.module(); }
+  void call(ValueId value, std::vector<std::string> logical) const {
+    module_.graph().values[value].logical = std::move(logical);
+  }
+
+  // Halves of one parameter.
+  std::pair<ExpertLayer, ExpertLayer> gate_and_up() const {
+    const ValueId both =
+        module_.weight({experts_.count, 2 * experts_.inner, options_.width}, {"experts", "", "embed"}, "gate_up_proj");
+    const std::vector<ValueId> halves = split(both, 1, "split");
+    for (ValueId half : halves) call(half, {"experts", "mlp", "embed"});
+    return {{halves[0], no_id, "gate", "mlp"}, {halves[1], no_id, "up", "mlp"}};
+  }
+
+  std::pair<ExpertLayer, ExpertLayer> gate_and_up_by_turns() const {
+    const int64_t inner = experts_.inner;
+    const ValueId both =
+        module_.weight({experts_.count, options_.width, 2 * inner}, {"experts", "embed", ""}, "gate_up_proj");
+    const ValueId biases = module_.weight({experts_.count, 2 * inner}, {"experts", ""}, "gate_up_proj_bias");
+    const std::vector<std::pair<char, int64_t>> two{{'z', 2}};
+    const std::vector<ValueId> kernels =
+        split(ops().append("rearrange", {both}, EquationAttributes{"eh(iz)->eh(zi)", two}, "in_halves"), 2, "split");
+    const std::vector<ValueId> bias =
+        split(ops().append("rearrange", {biases}, EquationAttributes{"e(iz)->e(zi)", two}, "bias_in_halves"), 1,
+              "split_bias");
+    for (ValueId half : kernels) call(half, {"experts", "embed", "mlp"});
+    for (ValueId half : bias) call(half, {"experts", "mlp"});
+    return {{kernels[0], bias[0], "gate", "mlp"}, {kernels[1], bias[1], "up", "mlp"}};
+  }
+
+  ExpertLayer down() const {
+    if (!experts_.by_turns) {
+      return {
+          module_.weight({experts_.count, options_.width, experts_.inner}, {"experts", "embed", "mlp"}, "down_proj"),
+          no_id, "down", "embed"};
+    }
+    return {module_.weight({experts_.count, experts_.inner, options_.width}, {"experts", "mlp", "embed"}, "down_proj"),
+            module_.weight({experts_.count, options_.width}, {"experts", "embed"}, "down_proj_bias"), "down", "embed"};
+  }
+
+  std::vector<ValueId> split(ValueId both, int dimension, const char* leaf) const {
+    return ops().append_all("split", {both}, SplitAttributes{dimension, {experts_.inner, experts_.inner}}, leaf);
+  }
+
+  ValueId multiply(ValueId x, const ExpertLayer& layer) const {
+    const ExpertLinearAttributes attributes{experts_.count, experts_.by_turns};
+    const ValueId y = ops().append("expert_linear", {x, choices_, layer.kernels}, attributes, layer.leaf);
+    call(y, {"batch", "length", "", layer.features});
+    if (layer.bias == no_id) return y;
+    const ValueId bias = bias_of_slots(layer);
+    return ops().add(y, bias, std::string(layer.leaf) + "/add");
+  }
+
+  // The row of biases that each slot's expert has.
+  ValueId bias_of_slots(const ExpertLayer& layer) const {
+    const std::string leaf = layer.leaf;
+    const int64_t k = experts_.choice.k;
+    const ValueId ids = ops().append("rearrange", {choices_}, EquationAttributes{"bsk->b(sk)"}, leaf + "/as_rows");
+    const ValueId rows = ops().append("embedding", {ids, layer.bias}, {}, leaf + "/bias");
+    const ValueId bias =
+        ops().append("rearrange", {rows}, EquationAttributes{"b(sk)f->bskf", {{'k', k}}}, leaf + "/bias_of_slots");
+    call(bias, {"batch", "length", "", layer.features});
+    return bias;
+  }
+
+  ValueId gated(ValueId gate, ValueId up) const {
+    if (!experts_.by_turns) return ops().append("multiply", {activate(ops(), gate, options_.activation), up});
+    const double none = -std::numeric_limits<double>::infinity();
+    gate = ops().append("clip", {gate}, ClipBoundsAttributes{none, experts_.limit}, "clip_gate");
+    up = ops().append("clip", {up}, ClipBoundsAttributes{-experts_.limit, experts_.limit}, "clip_up");
+    // gate sigmoid(alpha gate) = silu(alpha gate) / alpha.
+    ValueId open = ops().append("scale", {gate}, ScaleAttributes{experts_.alpha}, "scale_gate");
+    open = ops().append("scale", {ops().append("silu", {open})}, ScaleAttributes{1 / experts_.alpha}, "scale_back");
+    return ops().add(ops().append("multiply", {up, open}), open, "add_gate");
+  }
+
+  const DecoderModule& module_;
+  const DecoderOptions& options_;
+  const DecoderExperts& experts_;
+  ValueId choices_;
+};
+
+// A state of zeros that steps do not change.
+ValueId choice_bias(const DecoderModule& router) {
+  Graph& graph = router.graph();
+  std::vector<std::string> path{"params"};
+  path.insert(path.end(), router.module().path().begin(), router.module().path().end());
+  path.emplace_back("e_score_correction_bias");
+  const StateId id = graph.add_state(op_definition("initialise"),
+                                     constant_initialiser(0, {router.options().experts.count}), "params", path);
+  graph.values[graph.states[id].before].logical = {"experts"};
+  return graph.states[id].before;
+}
+
+}  // namespace
+
+ValueId decoder_experts(const DecoderModule& module, ValueId x) {
+  const PlaceScope place(module.graph(), LayerPart::mlp);
+  const DecoderOptions& o = module.options();
+  Graph& graph = module.graph();
+  const DecoderModule router = module.child(o.names.router), experts = module.child(o.names.experts);
+  const ValueId weight = router.weight({o.experts.count, o.width}, {"experts", "embed"});
+  const ValueId bias = o.experts.router_bias ? router.constant("bias", 0, {o.experts.count}, {"experts"}) : no_id;
+  std::vector<ValueId> scores{router.linear(x, weight, bias)};
+  if (o.experts.choice_bias) scores.push_back(choice_bias(router));
+  const std::vector<ValueId> chosen = router.module().append_all("top_k", scores, o.experts.choice);
+  for (ValueId value : chosen) graph.values[value].logical = {"batch", "length", ""};
+  const ValueId made = Experts(experts, chosen[0]).apply(x);
+  const ValueId y = experts.module().append("weighted_sum", {made, chosen[1]});
+  graph.values[y].logical = {"batch", "length", "embed"};
+  if (o.experts.shared_inner == 0) return y;
+  const ValueId shared = decoder_feed_forward(module.child(o.names.shared_experts), x, o.experts.shared_inner);
+  return module.module().add(y, shared, "add_shared");
+}
+
+}  // namespace shardscope

@@ -1,0 +1,70 @@
+#include "models/decoder_feed_forward.h"
+
+#include <tuple>
+
+#include "engine/ops/split.h"
+
+namespace shardscope {
+
+namespace {
+
+ValueId bias_of(const DecoderModule& module, int64_t size, const std::string& logical) {
+  return module.options().inner_bias ? module.constant("bias", 0, {size}, {logical}) : no_id;
+}
+
+ValueId up_layer(const DecoderModule& module, ValueId x, int64_t inner) {
+  const DecoderOptions& o = module.options();
+  const ValueId weight = module.linear_weight(o.width, "embed", inner, "mlp");
+  return module.linear(x, weight, bias_of(module, inner, "mlp"));
+}
+
+// Gate and up of one parameter, without biases: parts of its rows.
+std::pair<ValueId, ValueId> joined_layers(const DecoderModule& module, ValueId x, int64_t inner) {
+  const DecoderOptions& o = module.options();
+  const ValueId weight = module.linear_weight(o.width, "embed", 2 * inner, "");
+  const std::vector<ValueId> parts =
+      module.module().append_all("split", {weight}, SplitAttributes{o.in_out ? 1 : 0, {inner, inner}});
+  for (ValueId part : parts) {
+    module.graph().values[part].logical =
+        o.in_out ? std::vector<std::string>{"embed", "mlp"} : std::vector<std::string>{"mlp", "embed"};
+  }
+  return {module.child("gate").linear(x, parts[0], no_id), module.child("up").linear(x, parts[1], no_id)};
+}
+
+}  // namespace
+
+ValueId activate(const Module& ops, ValueId x, Activation activation) {
+  switch (activation) {
+    case Activation::silu: return ops.append("silu", {x});
+    case Activation::gelu_tanh: return ops.append("gelu", {x});
+    case Activation::gelu_exact: return ops.append("gelu_exact", {x});
+    case Activation::relu: return ops.append("relu", {x});
+    case Activation::relu_squared: break;
+  }
+  const ValueId positive = ops.append("relu", {x});
+  return ops.append("multiply", {positive, positive}, {}, "square");
+}
+
+ValueId decoder_feed_forward(const DecoderModule& module, ValueId x, int64_t inner) {
+  const PlaceScope place(module.graph(), LayerPart::mlp);
+  const DecoderOptions& o = module.options();
+  const Module& ops = module.module();
+  ValueId between = no_id;
+  if (!o.gated) {
+    between = activate(ops, up_layer(module.child(o.names.up), x, inner), o.activation);
+  } else {
+    ValueId gate = no_id, up = no_id;
+    if (o.names.joined_gate.empty()) {
+      gate = up_layer(module.child(o.names.gate), x, inner);
+      up = up_layer(module.child(o.names.up), x, inner);
+    } else {
+      std::tie(gate, up) = joined_layers(module.child(o.names.joined_gate), x, inner);
+    }
+    between = ops.append("multiply", {activate(ops, gate, o.activation), up});
+  }
+  const DecoderModule down = module.child(o.names.down);
+  const ValueId weight = down.linear_weight(inner, "mlp", o.width, "embed");
+  return down.linear(between, weight, bias_of(down, o.width, "embed"));
+}
+
+}  // namespace shardscope

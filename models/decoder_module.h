@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/decoder_options.h"
+#include "models/module.h"
+
+namespace shardscope {
+
+// A module of a decoder, whose parameters have names and shapes as on disk. First values that no file gives are
+// random: of each parameter by the run's seed and its name, whatever other parameters there are.
+class DecoderModule {
+ public:
+  DecoderModule(Graph& graph, const DecoderOptions& options, int64_t seed, DType compute)
+      : module_(graph, compute), options_(&options), seed_(seed) {}
+
+  // A module below this one: "self_attn/q_proj" is two steps.
+  DecoderModule child(const std::string& path) const;
+  const Module& module() const { return module_; }
+  Graph& graph() const { return module_.graph(); }
+  const DecoderOptions& options() const { return *options_; }
+
+  // Normal with the options' deviation.
+  ValueId weight(Shape shape, std::vector<std::string> logical, const std::string& name = "weight") const;
+  ValueId constant(const std::string& name, double value, Shape shape, std::vector<std::string> logical) const;
+  // Of a linear layer from `in` to `out`: "weight" as the options store it, its dimensions called so.
+  ValueId linear_weight(int64_t in, const std::string& in_name, int64_t out, const std::string& out_name) const;
+
+  // x (b, s, in) -> (b, s, out), with a bias where `bias` is a value.
+  ValueId linear(ValueId x, ValueId weight, ValueId bias) const;
+  // An array of one number.
+  ValueId filled(double value, const TensorType& type, const std::string& leaf) const;
+
+ private:
+  Module module_;
+  const DecoderOptions* options_;
+  int64_t seed_;
+};
+
+}  // namespace shardscope

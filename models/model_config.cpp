@@ -1,0 +1,212 @@
+#include "models/model_config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "engine/config/read_file.h"
+
+namespace shardscope {
+
+namespace {
+
+using NodeKind = JsonNode::Kind;
+
+JsonNode node_of(const OptionValue& value) {
+  if (const auto* list = std::get_if<TextList>(&value)) {
+    JsonNode array = JsonNode::array();
+    for (const std::string& text : *list) array.items.push_back(JsonNode::of(text));
+    return array;
+  }
+  JsonNode node;
+  if (const auto* boolean = std::get_if<bool>(&value)) node = JsonNode::of(*boolean);
+  if (const auto* integer = std::get_if<int64_t>(&value)) node = JsonNode::of(*integer);
+  if (const auto* number = std::get_if<double>(&value)) node = JsonNode::of(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) node = JsonNode::of(*text);
+  return node;
+}
+
+// Sets "a.b.c" in a document, making the objects on the way.
+void override_value(JsonNode& document, const std::string& path, JsonNode value) {
+  const size_t dot = path.find('.');
+  const std::string key = path.substr(0, dot);
+  JsonNode* member = document.find(key);
+  if (!member) member = &document.add(key, JsonNode::object());
+  if (dot == std::string::npos) {
+    *member = std::move(value);
+    return;
+  }
+  if (!member->is(NodeKind::object)) *member = JsonNode::object();
+  override_value(*member, path.substr(dot + 1), std::move(value));
+}
+
+}  // namespace
+
+ModelConfig::ModelConfig(const JsonNode& document, std::string file, const TextList& ignored,
+                         std::vector<Error>& errors)
+    : node_(&document), file_(std::move(file)), used_(ignored.begin(), ignored.end()), errors_(&errors) {}
+
+ModelConfig::ModelConfig(const ModelConfig& outer, const JsonNode& node, std::string path)
+    : node_(&node), file_(outer.file_), path_(std::move(path)), errors_(outer.errors_) {}
+
+const JsonNode* ModelConfig::find(const std::string& field) const {
+  const JsonNode* member = node_->find(field);
+  return member && !member->is(NodeKind::null) ? member : nullptr;
+}
+
+const JsonNode* ModelConfig::use(const std::string& field) {
+  used_.insert(field);
+  return find(field);
+}
+
+Place ModelConfig::place(const JsonNode& node, const std::string& path) const {
+  return node.line > 0 ? in_file(file_, node.line, 0, path) : Place("model.overrides." + path);
+}
+
+const JsonNode* ModelConfig::expect(const std::string& field, NodeKind kind, const char* expected) {
+  const JsonNode* node = use(field);
+  if (!node || node->is(kind) || (kind == NodeKind::number && node->is(NodeKind::integer))) return node;
+  fail(field, "wrong_type", fmt::format("expected {}, got {}", expected, describe(*node)));
+  return nullptr;
+}
+
+void ModelConfig::fail(const std::string& field, std::string code, std::string message, std::string hint) {
+  const JsonNode* node = node_->find(field);
+  errors_->push_back(
+      {std::move(code), std::move(message), place(node ? *node : *node_, path_of(field)), std::move(hint)});
+}
+
+std::optional<int64_t> ModelConfig::maybe_integer(const std::string& field, int64_t low, int64_t high) {
+  const JsonNode* node = expect(field, NodeKind::integer, "an integer");
+  if (!node) return std::nullopt;
+  if (node->integer >= low && node->integer <= high) return node->integer;
+  fail(field, "out_of_range", fmt::format("{} is out of range", node->integer), fmt::format("{} to {}", low, high));
+  return std::nullopt;
+}
+
+int64_t ModelConfig::integer(const std::string& field, std::optional<int64_t> otherwise, int64_t low, int64_t high) {
+  if (!otherwise && !find(field)) {
+    used_.insert(field);
+    fail(field, "missing_key", fmt::format("'{}' is missing", field), "a model's config says it");
+  }
+  return maybe_integer(field, low, high).value_or(otherwise.value_or(low));
+}
+
+std::optional<double> ModelConfig::maybe_number(const std::string& field, double low, double high) {
+  const JsonNode* node = expect(field, NodeKind::number, "a number");
+  if (!node) return std::nullopt;
+  const double value = node->is(NodeKind::integer) ? static_cast<double>(node->integer) : node->number;
+  if (value >= low && value <= high) return value;
+  fail(field, "out_of_range", fmt::format("{} is out of range", value), fmt::format("{} to {}", low, high));
+  return std::nullopt;
+}
+
+double ModelConfig::number(const std::string& field, std::optional<double> otherwise, double low, double high) {
+  if (!otherwise && !find(field)) {
+    used_.insert(field);
+    fail(field, "missing_key", fmt::format("'{}' is missing", field), "a model's config says it");
+  }
+  return maybe_number(field, low, high).value_or(otherwise.value_or(low));
+}
+
+bool ModelConfig::boolean(const std::string& field, bool otherwise) {
+  const JsonNode* node = expect(field, NodeKind::boolean, "true or false");
+  return node ? node->boolean : otherwise;
+}
+
+std::string ModelConfig::text(const std::string& field, const std::string& otherwise,
+                              const std::vector<std::string>& choices) {
+  const JsonNode* node = expect(field, NodeKind::string, "a text");
+  if (!node) return otherwise;
+  if (std::ranges::find(choices, node->text) != choices.end()) return node->text;
+  fail(field, "unknown_choice", fmt::format("unknown {} '{}'", field, node->text), name_hint(node->text, choices));
+  return otherwise;
+}
+
+std::optional<TextList> ModelConfig::texts(const std::string& field, const std::vector<std::string>& choices) {
+  const JsonNode* node = expect(field, NodeKind::array, "a list of texts");
+  if (!node) return std::nullopt;
+  TextList list;
+  for (const JsonNode& item : node->items) {
+    if (!item.is(NodeKind::string) || std::ranges::find(choices, item.text) == choices.end()) {
+      fail(field, "unknown_choice", fmt::format("unknown {} {}", field, describe(item)),
+           fmt::format("known: {}", fmt::join(choices, ", ")));
+      return std::nullopt;
+    }
+    list.push_back(item.text);
+  }
+  return list;
+}
+
+std::vector<int64_t> ModelConfig::integers(const std::string& field, int64_t low, int64_t high) {
+  const JsonNode* node = expect(field, NodeKind::array, "a list of integers");
+  std::vector<int64_t> list;
+  for (size_t i = 0; node && i < node->items.size(); ++i) {
+    const JsonNode& item = node->items[i];
+    if (!item.is(NodeKind::integer) || item.integer < low || item.integer > high) {
+      fail(field, "out_of_range", fmt::format("{} is out of range", describe(item)),
+           fmt::format("{} to {}", low, high));
+      return {};
+    }
+    list.push_back(item.integer);
+  }
+  return list;
+}
+
+std::optional<ModelConfig> ModelConfig::object(const std::string& field) {
+  const JsonNode* node = expect(field, NodeKind::object, "an object");
+  if (!node) return std::nullopt;
+  return ModelConfig(*this, *node, path_of(field));
+}
+
+void ModelConfig::without_effect(std::initializer_list<const char*> fields) {
+  used_.insert(fields.begin(), fields.end());
+}
+
+void ModelConfig::finish() {
+  const std::vector<std::string> known(used_.begin(), used_.end());
+  for (size_t i = 0; i < node_->keys.size(); ++i) {
+    const std::string& key = node_->keys[i];
+    if (used_.contains(key)) continue;
+    std::string hint = name_hint(key, known);
+    if (path_.empty()) hint += fmt::format("; \"ignore\": [\"{}\"] in the run file's model leaves it out", key);
+    errors_->push_back(
+        {"unknown_field", fmt::format("unknown field '{}'", key), place(node_->items[i], path_of(key)), hint});
+  }
+}
+
+ConfigDocument read_config_document(const OptionList& options) {
+  namespace fs = std::filesystem;
+  fs::path path = string_option(options, "path");
+  if (path.empty()) {
+    throw Failure(Error{"empty_path", "no model is named", "model.path", "a folder with config.json, or that file"});
+  }
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) path /= "config.json";
+  ConfigDocument result{path.string(), {}};
+  try {
+    result.document = read_json(read_file(path), result.file);
+  } catch (const Failure& failure) {
+    std::vector<Error> errors = failure.errors();
+    for (Error& error : errors) {
+      if (error.code != "missing_file") continue;
+      error.place = "model.path";
+      error.message = fmt::format("there is no {}", result.file);
+    }
+    throw Failure(std::move(errors));
+  }
+  if (!result.document.is(NodeKind::object)) {
+    throw Failure(Error{"wrong_type", "expected an object, got " + describe(result.document),
+                        in_file(result.file, result.document.line), "a model's config.json"});
+  }
+  constexpr std::string_view prefix = "overrides.";
+  for (const auto& [name, value] : options) {
+    if (name.starts_with(prefix)) override_value(result.document, name.substr(prefix.size()), node_of(value));
+  }
+  return result;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,199 @@
+#include "models/huggingface.h"
+
+#include <QTemporaryDir>
+#include <QtTest>
+#include <fstream>
+
+#include "models/families.h"
+#include "tests/test_program.h"
+
+namespace huggingface_test {
+
+using namespace shardscope;
+
+namespace {
+
+const std::string small_llama = R"({
+  "model_type": "llama", "vocab_size": 32, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2,
+  "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64
+})";
+
+OptionList options_of(const std::string& path, const OptionList& more = {}) {
+  OptionList given{{"path", path}};
+  given.insert(given.end(), more.begin(), more.end());
+  std::vector<Error> errors;
+  OptionList options = resolve_options(huggingface().options, given, "model", errors);
+  if (!errors.empty()) qFatal("%s", to_string(errors[0]).c_str());
+  return options;
+}
+
+// A folder with this config.json.
+class Folder {
+ public:
+  explicit Folder(const std::string& config) { std::ofstream(file()) << config; }
+  std::string path() const { return folder_.path().toStdString(); }
+  std::string file() const { return path() + "/config.json"; }
+  std::vector<Error> check(const OptionList& more = {}) const { return huggingface().check(options_of(path(), more)); }
+  Graph build(const OptionList& more = {}, int64_t sequence = 0) const {
+    ModelContext context;
+    context.sequence_length = sequence;
+    return huggingface().build(options_of(path(), more), context);
+  }
+
+ private:
+  QTemporaryDir folder_;
+};
+
+std::string replaced(std::string text, const std::string& old, const std::string& with) {
+  return text.replace(text.find(old), old.size(), with);
+}
+
+int64_t parameter_count(const Graph& graph) {
+  int64_t count = 0;
+  for (const State& state : graph.states) {
+    if (state.trainable) count += element_count(graph.type(state.before).shape);
+  }
+  return count;
+}
+
+}  // namespace
+
+class HuggingfaceTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  // As transformers 5.23 builds them.
+  void published_models_have_as_many_parameters_as_transformers_counts_data() {
+    QTest::addColumn<qlonglong>("count");
+    QTest::newRow("llama-3.1-8b") << 8030261248ll;
+    QTest::newRow("llama-3.1-70b") << 70553706496ll;
+    QTest::newRow("llama-3.1-405b") << 405853388800ll;
+    QTest::newRow("mixtral-8x7b") << 46702792704ll;
+    QTest::newRow("mixtral-8x22b") << 140620634112ll;
+    QTest::newRow("qwen3-30b-a3b") << 30532122624ll;
+    QTest::newRow("qwen3-235b-a22b") << 235093634560ll;
+    QTest::newRow("qwen2.5-7b") << 7615616512ll;
+    QTest::newRow("deepseek-v3") << 671026404352ll;  // routers' biases are buffers
+    QTest::newRow("gpt-oss-120b") << 116829156672ll;
+    QTest::newRow("gpt2-xl") << 1557611200ll;
+    QTest::newRow("gemma-3-27b-text") << 27009346304ll;
+    QTest::newRow("olmo-2-7b") << 7298617344ll;
+  }
+  void published_models_have_as_many_parameters_as_transformers_counts() {
+    QFETCH(qlonglong, count);
+    const std::string folder = std::string(SHARDSCOPE_SOURCE_DIR "/presets/models/") + QTest::currentDataTag();
+    const std::vector<Error> errors = huggingface().check(options_of(folder));
+    QVERIFY2(errors.empty(), errors.empty() ? "" : to_string(errors[0]).c_str());
+    ModelContext context;
+    context.sequence_length = 8;
+    QCOMPARE(parameter_count(huggingface().build(options_of(folder), context)), count);
+  }
+
+  void parameters_have_the_names_and_shapes_that_they_have_on_disk() {
+    const Graph graph = Folder(small_llama).build();
+    std::map<std::string, Shape> shapes;
+    for (const State& state : graph.states) shapes[graph.name(state)] = graph.type(state.before).shape;
+    QVERIFY((shapes.at("params/model/embed_tokens/weight") == Shape{32, 16}));
+    QVERIFY((shapes.at("params/model/layers/0/self_attn/q_proj/weight") == Shape{16, 16}));
+    QVERIFY((shapes.at("params/model/layers/1/self_attn/k_proj/weight") == Shape{8, 16}));
+    QVERIFY((shapes.at("params/model/layers/1/mlp/down_proj/weight") == Shape{16, 24}));
+    QVERIFY((shapes.at("params/lm_head/weight") == Shape{32, 16}));
+    QCOMPARE(shapes.size(), size_t{2 * 9 + 3});
+  }
+
+  void every_parameter_of_two_dimensions_has_logical_names() {
+    const Graph graph = Folder(small_llama).build();
+    for (const State& state : graph.states) {
+      const std::vector<std::string>& logical = graph.values[state.before].logical;
+      QVERIFY2(logical.size() == graph.type(state.before).shape.size(), graph.name(state).c_str());
+      for (const std::string& name : logical) QVERIFY2(!name.empty(), graph.name(state).c_str());
+    }
+  }
+
+  void the_sequence_is_what_the_data_say_else_the_configs_maximum_up_to_4096() {
+    const auto length = [](const Graph& graph) { return graph.type(graph.inputs.at("tokens")).shape[1]; };
+    const Folder folder(small_llama);
+    QCOMPARE(length(folder.build()), int64_t{64});
+    QCOMPARE(length(folder.build({}, 24)), int64_t{24});
+    QCOMPARE(length(folder.build({{"overrides.max_position_embeddings", int64_t{1 << 20}}})), int64_t{4096});
+  }
+
+  void overrides_replace_fields_and_nested_ones() {
+    const Folder folder(small_llama);
+    QVERIFY(parameter_count(folder.build({{"overrides.num_hidden_layers", int64_t{1}}})) <
+            parameter_count(folder.build()));
+    QVERIFY(folder
+                .check({{"overrides.rope_parameters.rope_type", std::string("linear")},
+                        {"overrides.rope_parameters.factor", 2.0}})
+                .empty());
+  }
+
+  void an_unknown_field_is_an_error_unless_it_is_ignored() {
+    const Folder folder(replaced(small_llama, "\"vocab_size\"", "\"num_experts_of_mine\": 3,\n  \"vocab_size\""));
+    const std::vector<Error> errors = folder.check();
+    QCOMPARE(errors.size(), size_t{1});
+    QCOMPARE(errors[0].code, std::string("unknown_field"));
+    QCOMPARE(to_string(errors[0].place), folder.file() + ":2: num_experts_of_mine");
+    QVERIFY(folder.check({{"ignore", TextList{"num_experts_of_mine"}}}).empty());
+  }
+
+  void bad_configs_end_in_errors_at_their_place_data() {
+    QTest::addColumn<QString>("old");
+    QTest::addColumn<QString>("bad");
+    QTest::addColumn<QString>("code");
+    QTest::addColumn<QString>("field");
+    const auto add = [](const char* name, const char* old, const char* bad, const char* code, const char* field) {
+      QTest::newRow(name) << old << bad << code << field;
+    };
+    add("missing size", "\"hidden_size\": 16, ", "", "missing_key", "hidden_size");
+    add("text for a number", "\"hidden_size\": 16", "\"hidden_size\": \"16\"", "wrong_type", "hidden_size");
+    add("negative", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": -2", "out_of_range", "num_hidden_layers");
+    add("absurd", "\"vocab_size\": 32", "\"vocab_size\": 999999999999999", "out_of_range", "vocab_size");
+    add("heads that do not divide", "\"num_attention_heads\": 4", "\"num_attention_heads\": 3", "indivisible",
+        "num_attention_heads");
+    add("unknown family", "\"llama\"", "\"lama\"", "unknown_choice", "model_type");
+    add("unknown activation", "\"vocab_size\"", "\"hidden_act\": \"sine\", \"vocab_size\"", "unknown_choice",
+        "hidden_act");
+    add("no factor", "\"vocab_size\"", "\"rope_scaling\": {\"rope_type\": \"linear\"}, \"vocab_size\"", "missing_key",
+        "rope_scaling.factor");
+    add("unknown rotary field", "\"vocab_size\"",
+        "\"rope_parameters\": {\"rope_type\": \"default\", \"low\": 1}, \"vocab_size\"", "unknown_field",
+        "rope_parameters.low");
+    add("contradicting factors", "\"vocab_size\"",
+        "\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 4, \"high_freq_factor\": 1},"
+        " \"vocab_size\"",
+        "out_of_range", "rope_scaling.high_freq_factor");
+  }
+  void bad_configs_end_in_errors_at_their_place() {
+    QFETCH(QString, old);
+    QFETCH(QString, bad);
+    QFETCH(QString, code);
+    QFETCH(QString, field);
+    const Folder folder(replaced(small_llama, old.toStdString(), bad.toStdString()));
+    bool found = false;
+    for (const Error& error : folder.check()) {
+      found |= error.code == code.toStdString() && error.place.path == field.toStdString() &&
+               error.place.file == folder.file() && error.place.line > 0;
+    }
+    QVERIFY(found);
+  }
+
+  void an_overridden_value_is_blamed_in_the_run_file() {
+    const std::vector<Error> errors = Folder(small_llama).check({{"overrides.hidden_size", int64_t{-1}}});
+    QVERIFY(!errors.empty());
+    QCOMPARE(to_string(errors[0].place), std::string("model.overrides.hidden_size"));
+  }
+
+  void a_folder_without_a_config_is_an_error_at_its_path() {
+    const QTemporaryDir empty;
+    const std::vector<Error> errors = huggingface().check(options_of(empty.path().toStdString()));
+    QCOMPARE(errors.size(), size_t{1});
+    QCOMPARE(to_string(errors[0].place), std::string("model.path"));
+  }
+};
+
+REGISTER_TEST(HuggingfaceTest)
+
+}  // namespace huggingface_test
+
+#include "huggingface_test.moc"

@@ -1,0 +1,224 @@
+#include <QTemporaryDir>
+#include <QtTest>
+#include <cmath>
+#include <fstream>
+
+#include "engine/checkpoint/safetensors.h"
+#include "engine/compile/compile.h"
+#include "engine/compile/training_graph.h"
+#include "engine/graph/autodiff.h"
+#include "engine/machine/host_machine.h"
+#include "engine/ops/constant.h"
+#include "engine/ops/equation.h"
+#include "engine/ops/registry.h"
+#include "tests/laws/training_agreement.h"
+#include "tests/laws/whole_graph.h"
+#include "tests/parity/golden_file.h"
+#include "tests/test_program.h"
+
+namespace transformers_decoders_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+// The functions of tests/parity/transformers_decoders.py.
+uint32_t hash_at(const std::string& name, uint64_t index) {
+  uint32_t seed = 2166136261u;
+  for (unsigned char byte : name) seed = (seed ^ byte) * 16777619u;
+  uint32_t x = static_cast<uint32_t>(index) * 2654435761u + seed;
+  x = (x ^ (x >> 16)) * 2246822519u;
+  x = (x ^ (x >> 13)) * 3266489917u;
+  return x ^ (x >> 16);
+}
+
+std::vector<float> weight_values(const std::string& name, const Shape& shape) {
+  const bool of_norm = shape.size() == 1 && name.ends_with("weight");
+  std::vector<float> values;
+  for (int64_t i = 0; i < element_count(shape); ++i) {
+    const double value = (hash_at(name, static_cast<uint64_t>(i)) / 2147483648.0 - 1) * 0.3;
+    values.push_back(static_cast<float>(value + (of_norm ? 1 : 0)));
+  }
+  return values;
+}
+
+double projected(const std::string& name, int projection, std::span<const float> gradient) {
+  double sum = 0;
+  const std::string seed = name + "/" + std::to_string(projection);
+  for (size_t i = 0; i < gradient.size(); ++i) sum += hash_at(seed, i) >= 2147483648u ? gradient[i] : -gradient[i];
+  return sum;
+}
+
+std::string array_name(const std::string& state) {
+  std::string name = state.substr(std::string("params/").size());
+  std::ranges::replace(name, '/', '.');
+  return name;
+}
+
+QJsonArray golden() { return golden_file("transformers_decoders").array(); }
+
+// A folder of the case's config, and a run file that trains it on `data` x `model` devices.
+class Folder {
+ public:
+  explicit Folder(const QJsonObject& one) : case_(one) {
+    QFile file(folder_.filePath("config.json"));
+    if (!file.open(QIODevice::WriteOnly)) qFatal("no config.json");
+    file.write(QJsonDocument(one["config"].toObject()).toJson());
+  }
+
+  RunConfig run(int64_t data = 1, int64_t model = 1) const {
+    const QJsonArray rows = case_["tokens"].toArray();
+    RunConfig config;
+    config.model = {"huggingface", {{"path", folder_.path().toStdString()}}};
+    config.mesh_axes = {{"data", data}, {"model", model}};
+    config.sharding.in = config.sharding.out = PartitionSpec{{{"data"}, {}}};
+    SpecRule rule;
+    rule.placement =
+        LogicalAxes{{{"mlp", {"model"}}, {"heads", {"model"}}, {"kv_heads", {"model"}}, {"vocab", {"model"}}}};
+    config.sharding.rules = {rule};
+    config.data = {"synthetic_lm",
+                   {{"batch_size", int64_t{rows.size()}}, {"sequence_length", int64_t{rows[0].toArray().size()}}}};
+    config.optimizer = {"adamw", {{"learning_rate", 1e-3}, {"weight_decay", 0.1}}};
+    config.steps = 10;
+    return config;
+  }
+
+  // Weights of every parameter of the run, as one file.
+  void write_weights() const {
+    std::vector<NamedArray> arrays;
+    for (const ParameterInfo& parameter : list_parameters(run())) {
+      std::string name = "params";
+      for (size_t i = 1; i < parameter.path.size(); ++i) name += "/" + parameter.path[i];
+      arrays.push_back({array_name(name), parameter.type});
+    }
+    const SafetensorsLayout layout(arrays);
+    std::ofstream file(folder_.filePath("model.safetensors").toStdString(), std::ios::binary);
+    file << layout.header();
+    for (const NamedArray& array : layout.arrays()) {
+      const std::vector<float> values = weight_values(array.name, array.type.shape);
+      file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * 4));
+    }
+  }
+
+ private:
+  QJsonObject case_;
+  QTemporaryDir folder_;
+};
+
+void fill_tokens(WholeGraph& kernels, const Graph& graph, const QJsonObject& one) {
+  for (const auto& [name, input] : graph.inputs) {
+    int32_t* to = kernels.array(input).i32();
+    for (const QJsonValue& row : one[QString::fromStdString(name)].toArray()) {
+      for (const QJsonValue& token : row.toArray()) *to++ = token.toInt();
+    }
+  }
+}
+
+}  // namespace
+
+class TransformersDecodersTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_family_has_three_cases() {
+    QMap<QString, int> cases;
+    for (const QJsonValue& one : golden()) ++cases[one["config"]["model_type"].toString()];
+    QVERIFY(cases.size() >= 11);
+    for (int count : cases) QVERIFY(count >= 3);
+  }
+
+  void logits_and_gradients_are_those_of_transformers_data() { rows(); }
+  void logits_and_gradients_are_those_of_transformers() {
+    QFETCH(int, index);
+    const QJsonObject one = golden()[index].toObject();
+    const Folder folder(one);
+    ForwardGraph forward = build_forward(folder.run());
+    QVERIFY2(forward.run.errors.empty(), forward.run.errors.empty() ? "" : to_string(forward.run.errors[0]).c_str());
+    Graph& graph = *forward.graph;
+    const ValueId loss = graph.outputs.at("loss");
+    const OpId scale = graph.add_op(op_definition("constant"), "loss/scale", Phase::backward, {},
+                                    ConstantAttributes{1, graph.type(loss)});
+    const CotangentSeed seed{loss, graph.ops[scale].outputs[0]};
+    differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
+    WholeGraph kernels(graph);
+    int64_t parameters = 0, trained = 0;
+    for (const State& state : graph.states) {
+      if (!state.trainable) continue;  // a buffer of zeros
+      ++trained;
+      const std::vector<float> values = weight_values(array_name(graph.name(state)), graph.type(state.before).shape);
+      std::ranges::copy(values, kernels.array(state.before).f32());
+      parameters += static_cast<int64_t>(values.size());
+    }
+    QCOMPARE(parameters, int64_t{one["parameters"].toInt()});
+    fill_tokens(kernels, graph, one);
+    kernels.run();
+
+    const QJsonArray logits = one["logits"].toArray();
+    const ValueId made = graph.outputs.at("logits");
+    QCOMPARE(element_count(graph.type(made).shape), int64_t{logits.size()});
+    double largest = 0;
+    for (qsizetype i = 0; i < logits.size(); ++i) {
+      largest = std::max(largest, std::abs(kernels.array(made).f32()[i] - logits[i].toDouble()));
+    }
+    QVERIFY2(largest <= 1e-5, qPrintable(QString("logits are off by %1").arg(largest)));
+
+    const QJsonObject gradients = one["gradients"].toObject();
+    QCOMPARE(int64_t{gradients.size()}, trained);
+    for (const State& state : graph.states) {
+      if (!state.trainable) continue;
+      const std::string name = array_name(graph.name(state));
+      const QJsonArray expected = gradients[QString::fromStdString(name)].toArray();
+      QVERIFY2(!expected.isEmpty(), name.c_str());
+      const auto count = static_cast<size_t>(element_count(graph.type(state.gradient).shape));
+      const std::span<const float> gradient(kernels.array(state.gradient).f32(), count);
+      const double wanted = expected[0].toDouble(), room = 1e-4 * wanted + 1e-7;
+      double squares = 0;
+      for (float value : gradient) squares += static_cast<double>(value) * value;
+      QVERIFY2(std::abs(std::sqrt(squares) - wanted) <= room,
+               qPrintable(QString("%1: norm %2 instead of %3").arg(name.c_str()).arg(std::sqrt(squares)).arg(wanted)));
+      for (int i = 1; i < expected.size(); ++i) {
+        const double apart = std::abs(projected(name, i - 1, gradient) - expected[i].toDouble());
+        QVERIFY2(apart <= room, qPrintable(QString("%1: off by %2 of %3").arg(name.c_str()).arg(apart).arg(wanted)));
+      }
+    }
+  }
+
+  // From weights in a safetensors file, on one device and split over data and tensors.
+  void ten_steps_from_weights_on_disk_have_the_losses_of_transformers_data() { rows(); }
+  void ten_steps_from_weights_on_disk_have_the_losses_of_transformers() {
+    QFETCH(int, index);
+    const QJsonObject one = golden()[index].toObject();
+    const Folder folder(one);
+    folder.write_weights();
+    const QJsonArray losses = one["losses"].toArray();
+    for (const auto& [data, model] : {std::pair{1, 1}, std::pair{2, 1}, std::pair{1, 2}, std::pair{2, 2}}) {
+      const Plan plan = compile({folder.run(data, model), reference_host()});
+      const ThreadTraining training = train_in_threads(plan, losses.size());
+      QCOMPARE(int64_t{std::ssize(training.steps)}, int64_t{losses.size()});
+      for (qsizetype step = 0; step < losses.size(); ++step) {
+        const double loss = value_of(training.steps[static_cast<size_t>(step)].metrics, "loss");
+        QVERIFY2(std::abs(loss - losses[step].toDouble()) <= 1e-5 * losses[step].toDouble(),
+                 qPrintable(QString("%1x%2, step %3: loss %4 instead of %5")
+                                .arg(data)
+                                .arg(model)
+                                .arg(step)
+                                .arg(loss, 0, 'g', 9)
+                                .arg(losses[step].toDouble(), 0, 'g', 9)));
+      }
+    }
+  }
+
+ private:
+  static void rows() {
+    QTest::addColumn<int>("index");
+    const QJsonArray cases = golden();
+    for (int i = 0; i < cases.size(); ++i) QTest::newRow(qPrintable(cases[i]["name"].toString())) << i;
+  }
+};
+
+REGISTER_TEST(TransformersDecodersTest)
+
+}  // namespace transformers_decoders_test
+
+#include "transformers_decoders_test.moc"
