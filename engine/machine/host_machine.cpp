@@ -83,8 +83,9 @@ Machine find_machine(const std::string& name) {
     const std::vector<std::string_view> known = library_names();
     std::vector<std::string> names{std::string(host_name)};
     names.insert(names.end(), known.begin(), known.end());
-    throw Failure(Error{"unknown_machine", "no machine and no file has the name '" + name + "'", "machine",
-                        name_hint(name, names)});
+    const std::string called = fs::path(name).filename().string();
+    throw Failure(Error{"unknown_machine", "no machine is called '" + called + "', and there is no file '" + name + "'",
+                        "machine", name_hint(called, names)});
   }
   return load_machine(name);
 }
