@@ -66,6 +66,10 @@ RunConfig with_data_paths(RunConfig config, const std::function<std::string(cons
   return with_paths(std::move(config), [&](const fs::path& path) { return change(path.string()); });
 }
 
+RunConfig with_named_paths(RunConfig config, const std::function<std::string(const std::string& path)>& change) {
+  return with_all_paths(std::move(config), [&](const fs::path& path) { return change(path.string()); });
+}
+
 RunConfig load_run_file(const fs::path& path) { return with_absolute_paths(load_run_config(path), path.parent_path()); }
 
 }  // namespace shardscope

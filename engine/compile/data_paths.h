@@ -20,6 +20,9 @@ RunConfig with_relative_paths(RunConfig config, const std::filesystem::path& fol
 std::vector<std::string> data_paths(const RunConfig& config);
 RunConfig with_data_paths(RunConfig config, const std::function<std::string(const std::string& path)>& change);
 
+// The same with those of the model's description as well: all that a run needs elsewhere.
+RunConfig with_named_paths(RunConfig config, const std::function<std::string(const std::string& path)>& change);
+
 // load_run_config() with absolute paths.
 RunConfig load_run_file(const std::filesystem::path& path);
 
