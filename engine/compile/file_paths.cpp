@@ -84,6 +84,11 @@ std::vector<std::string> input_paths(const RunConfig& config) {
   return paths;
 }
 
+RunConfig with_named_paths(RunConfig config, const std::function<std::string(const std::string& path)>& change) {
+  const auto changed = [&](const fs::path& path) { return change(path.string()); };
+  return with_changed_data(with_changed_model(std::move(config), changed), changed);
+}
+
 RunConfig load_run_file(const fs::path& path) { return with_absolute_paths(load_run_config(path), path.parent_path()); }
 
 }  // namespace shardscope

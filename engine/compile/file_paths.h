@@ -21,6 +21,9 @@ RunConfig with_relative_paths(RunConfig config, const std::filesystem::path& fol
 std::vector<std::string> data_paths(const RunConfig& config);
 RunConfig with_data_paths(RunConfig config, const std::function<std::string(const std::string& path)>& change);
 
+// The same with those of the model's description as well: all that a run needs elsewhere.
+RunConfig with_named_paths(RunConfig config, const std::function<std::string(const std::string& path)>& change);
+
 // What planning and training a config read: its data, the model's files, and the file of its machine (of this host's,
 // where it names none).
 std::vector<std::string> input_paths(const RunConfig& config);

@@ -73,7 +73,7 @@ RunConfig with_copied_data(const RunConfig& config, ExportTarget& target) {
       name = fmt::format("data/{}_{}", number, path.filename().string());
     }
   };
-  return with_data_paths(config, [&](const std::string& path) {
+  return with_named_paths(config, [&](const std::string& path) {
     if (names.contains(path)) return names[path];
     const std::vector<fs::path> files = files_at(path);
     if (bytes_at(files) > copied_data_bytes) {

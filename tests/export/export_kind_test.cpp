@@ -42,7 +42,8 @@ int64_t bytes_below(const std::string& path) {
 
 bool is_written_in_flax(const RunConfig& config) {
   const std::string& again = config.schedule.rematerialise;
-  return config.pipeline.axis.empty() && (again == "none" || again == "full");
+  const bool in_torch = config.model.name == "huggingface";
+  return !in_torch && config.pipeline.axis.empty() && (again == "none" || again == "full");
 }
 
 PartitionSpec spec_of(const Json& json) {

@@ -2,6 +2,7 @@
 #include <QtTest>
 #include <cmath>
 #include <fstream>
+#include <set>
 
 #include "engine/checkpoint/safetensors.h"
 #include "engine/compile/compile.h"
@@ -87,16 +88,18 @@ class Folder {
   // Weights of every parameter of the run, as one file.
   void write_weights() const {
     std::vector<NamedArray> arrays;
-    for (const ParameterInfo& parameter : list_parameters(run())) {
-      std::string name = "params";
-      for (size_t i = 1; i < parameter.path.size(); ++i) name += "/" + parameter.path[i];
-      arrays.push_back({array_name(name), parameter.type});
+    std::set<std::string> buffers;  // of zeros
+    const ForwardGraph forward = build_forward(run());
+    for (const State& state : forward.graph->states) {
+      arrays.push_back({array_name(forward.graph->name(state)), forward.graph->type(state.before)});
+      if (!state.trainable) buffers.insert(arrays.back().name);
     }
     const SafetensorsLayout layout(arrays);
     std::ofstream file(folder_.filePath("model.safetensors").toStdString(), std::ios::binary);
     file << layout.header();
     for (const NamedArray& array : layout.arrays()) {
-      const std::vector<float> values = weight_values(array.name, array.type.shape);
+      std::vector<float> values = weight_values(array.name, array.type.shape);
+      if (buffers.contains(array.name)) std::ranges::fill(values, 0.0f);
       file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * 4));
     }
   }
