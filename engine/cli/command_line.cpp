@@ -30,13 +30,13 @@ int run_command(int argc, char** argv) {
   CommandLine line{argc, argv, {}};
   app.set_version_flag("--version", std::string("shardrun ") + version);
   app.require_subcommand(1);
-  add_new(app, line);
   add_validate(app, line);
   add_show(app, line);
   add_plan(app, line);
   add_train(app, line);
   add_export(app, line);
   add_suggest(app, line);
+  add_new(app, line);
   add_checkpoint(app, line);
   add_calibrate(app, line);
   add_machines(app, line);

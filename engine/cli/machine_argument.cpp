@@ -7,8 +7,9 @@ namespace shardscope {
 
 void MachineArgument::add_to(CLI::App& command) {
   command
-      .add_option("--machine,--profile", name,
-                  "plan for this machine: host, one that 'shardrun machines' lists, or a file; instead of the run file's")
+      .add_option(
+          "--machine,--profile", name,
+          "plan for this machine: host, one that 'shardrun machines' lists, or a file; instead of the run file's")
       ->type_name("NAME|FILE");
 }
 

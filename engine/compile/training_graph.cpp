@@ -171,7 +171,7 @@ SpecTargets spec_targets(const Graph& graph) {
   }
   for (size_t i = 0; i < graph.states.size(); ++i) {
     const State& state = graph.states[i];
-    const bool optimizer = state.collection.starts_with("optimizer/");
+    const bool optimizer = state.is_of_optimizer();
     const SpecKind kind = optimizer         ? SpecKind::optimizer_state
                           : state.trainable ? SpecKind::parameter
                                             : SpecKind::state;

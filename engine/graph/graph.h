@@ -83,6 +83,8 @@ struct State {
   StateId follows = no_id;        // the state whose spec is its own unless it has one
   bool trainable = false;         // gets a gradient
   ValueId gradient = no_id;       // set by differentiate()
+
+  bool is_of_optimizer() const { return collection.starts_with("optimizer/"); }
 };
 
 // A training step as a list of ops in dependency order: forward, backward, update; and the ops that make the states'

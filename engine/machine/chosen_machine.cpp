@@ -97,7 +97,7 @@ void take_size(JsonNode& changes, JsonNode& whole) {
     if (std::string_view(key) == devices_key) {
       for (size_t i = 0; i + 1 < levels->items.size(); ++i) of_node *= unit_count(levels->items[i]);
       if (count % of_node != 0)
-        fail(fmt::format("{} devices are no whole number of nodes of {}", count, of_node),
+        fail(fmt::format("a node has {}, of which {} is no multiple", of_node, count),
              fmt::format("a multiple of {}", of_node));
       count /= of_node;
     }

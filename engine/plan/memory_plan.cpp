@@ -55,8 +55,8 @@ class BufferAssignment {
     const Value& value = graph_.values[program_.values[id].graph_value];
     MemoryCategory category = MemoryCategory::activations;
     if (value.kind == ValueKind::state) {
-      const bool trainable = graph_.states[value.state].trainable;
-      category = trainable ? MemoryCategory::parameters : MemoryCategory::optimizer;
+      const bool of_optimizer = graph_.states[value.state].is_of_optimizer();
+      category = of_optimizer ? MemoryCategory::optimizer : MemoryCategory::parameters;
     }
     arena_.buffer_of[id] = static_cast<int>(arena_.buffers.size());
     const int count = lives_[id].slot_count;

@@ -3,6 +3,7 @@
 #include "engine/ops/adam.h"
 #include "engine/ops/attention.h"
 #include "engine/ops/cast.h"
+#include "engine/ops/clip.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/dropout.h"
 #include "engine/ops/embedding.h"
@@ -12,9 +13,13 @@
 #include "engine/ops/lion.h"
 #include "engine/ops/momentum_sgd.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/rotary.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/sgd.h"
+#include "engine/ops/soft_cap.h"
+#include "engine/ops/split.h"
 #include "engine/ops/stack.h"
+#include "engine/ops/top_k.h"
 #include "engine/runtime/measurements.h"
 #include "engine/runtime/timed_op.h"
 
@@ -30,14 +35,32 @@ struct KernelCase {
 
 constexpr int64_t features = 320, heads = 4, head_size = features / heads, vocabulary = 640;
 
+// Of half of each head.
+RotaryAttributes quarter_turns() {
+  return {std::vector<float>(static_cast<size_t>(head_size / 2), 0.5f), 1, false, false};
+}
+
 void add_cases_in(DType dtype, int64_t rows, std::vector<KernelCase>& cases) {
   const TensorType x{{rows, features}, dtype}, bias{{features}, dtype}, tokens{{rows / 48, 48}, DType::i32};
   const TensorType embedded{{rows / 48, 48, features}, dtype}, table{{vocabulary, features}, dtype};
+  const TensorType headed{{rows / 48, 48, heads, head_size}, dtype};
   const DType other = dtype == DType::f32 ? DType::bf16 : DType::f32;
   const auto equation = [](const char* text) { return EquationAttributes{text}; };
   cases.insert(cases.end(), {
                                 {"gelu", {}, {x}},
                                 {"gelu_grad", {}, {x, x}},
+                                {"gelu_exact", {}, {x}},
+                                {"gelu_exact_grad", {}, {x, x}},
+                                {"silu", {}, {x}},
+                                {"silu_grad", {}, {x, x}},
+                                {"multiply", {}, {x, x}},
+                                {"soft_cap", SoftCapAttributes{5}, {x}},
+                                {"soft_cap_grad", SoftCapAttributes{5}, {x, x}},
+                                {"clip", ClipBoundsAttributes{-1, 1}, {x}},
+                                {"clip_grad", ClipBoundsAttributes{-1, 1}, {x, x}},
+                                {"split", SplitAttributes{1, {features / 2, features / 2}}, {x}},
+                                {"concatenate", SplitAttributes{0, {rows, rows}}, {x, x}},
+                                {"rotary", quarter_turns(), {headed}},
                                 {"relu", {}, {x}},
                                 {"relu_grad", {}, {x, x}},
                                 {"add", equation("re,re->re"), {x, x}},
@@ -62,6 +85,10 @@ std::vector<KernelCase> cases_of(int64_t rows) {
   const TensorType tokens{{rows / 48, 48}, DType::i32};
   const LayerNormAttributes norm{1e-6, features};
   const ScaleAttributes half{0.5};
+  constexpr int64_t experts = 16, k = 2;
+  const TensorType slots{{rows / 48, 48, k, features}}, weights{{rows / 48, 48, k}}, logits{{rows / 48, 48, experts}};
+  const TensorType embedded{{rows / 48, 48, features}}, chosen{{rows / 48, 48, k}, DType::i32};
+  const TopKAttributes choice{.k = k};
   cases.insert(cases.end(), {
                                 {"layer_norm_moments", {}, {x}},
                                 {"layer_norm", norm, {x, r, r, e, e}},
@@ -73,6 +100,10 @@ std::vector<KernelCase> cases_of(int64_t rows) {
                                 {"rms_norm_grad_product", {}, {x, x, e}},
                                 {"rms_norm_grad_input", norm, {x, x, e, r, r}},
                                 {"rms_norm_grad_scale", norm, {x, x, r}},
+                                {"weighted_sum", {}, {slots, weights}},
+                                {"weighted_sum_grad", {}, {slots, weights, embedded}},
+                                {"top_k", choice, {logits}},
+                                {"top_k_grad", choice, {logits, chosen, weights}},
                                 {"row_max", {}, {x}},
                                 {"cross_entropy_terms", {}, {x, labels, r}},
                                 {"cross_entropy_terms_grad", {}, {x, labels, r, r, r}},
@@ -95,6 +126,9 @@ std::vector<KernelCase> cases_of(int64_t rows) {
     cases.push_back({"attention", AttentionAttributes{causal, {}}, {query, query, query}});
     cases.push_back({"attention_grad", AttentionAttributes{causal, {}}, {query, query, query, query, lse, query}});
   }
+  const TensorType sinks{{heads}};
+  cases.push_back({"attention_sink", {}, {query, lse, sinks}});
+  cases.push_back({"attention_sink_grad", {}, {query, query, lse, sinks}});
   return cases;
 }
 

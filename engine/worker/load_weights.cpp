@@ -7,7 +7,6 @@
 
 #include "engine/base/error.h"
 #include "engine/checkpoint/weights_folder.h"
-#include "engine/compile/compile.h"
 #include "engine/worker/stored_states.h"
 
 namespace shardscope {

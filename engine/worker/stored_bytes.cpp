@@ -12,8 +12,7 @@ StoredBytes measure_stored(const Plan& plan, const Executor& executor, const Are
       continue;
     const State& state = graph.states[graph.values[value.graph_value].state];
     const int64_t bytes = arena.measured_bytes(executor.value(static_cast<int>(v)));
-    if (state.trainable) stored.parameters += bytes;
-    if (state.collection.starts_with("optimizer/")) stored.optimizer += bytes;
+    (state.is_of_optimizer() ? stored.optimizer : stored.parameters) += bytes;
   }
   return stored;
 }

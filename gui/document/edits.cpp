@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/compile/file_paths.h"
 #include "engine/config/rename_axis.h"
 #include "engine/mesh/device_count.h"
 #include "gui/document/spec_text.h"
@@ -81,6 +82,12 @@ void set_machine(Document& document, const Machine& machine) {
   RunConfig config = document.config();
   config.machine = machine_choice(machine);
   document.edit(std::move(config), Document::tr("machine %1").arg(qt(machine.name)));
+}
+
+void choose_machine(Document& document, const QString& name) {
+  RunConfig config = document.config();
+  config.machine = machine_choice(name.toStdString());
+  document.edit(with_absolute_paths(std::move(config), "."), Document::tr("machine %1").arg(name));
 }
 
 void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before,

@@ -55,6 +55,8 @@ void set_pipeline(Document& document, PipelineConfig pipeline);
 void add_pipeline_axis(Document& document);
 void set_hosts(Document& document, const std::string& hosts);
 void set_machine(Document& document, const Machine& machine);
+// By its name, or the path of its file (find_machine()).
+void choose_machine(Document& document, const QString& name);
 void set_seed(Document& document, int64_t seed);
 void set_deterministic(Document& document, bool deterministic);
 

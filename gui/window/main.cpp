@@ -19,6 +19,7 @@
 #include "engine/export/export_kind.h"
 #include "engine/machine/host_machine.h"
 #include "engine/session/recorded_run.h"
+#include "gui/document/edits.h"
 #include "gui/document/text.h"
 #include "gui/export/picture_file.h"
 #include "gui/look/appearance.h"
@@ -64,22 +65,23 @@ void name_program() {
 }
 
 QList<QCommandLineOption> own_options() {
-  return {
-      {"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
-      {"size", "Window size; with --export the least size of the picture.", "WxH", "1280x800"},
-      {"page", "Page to show: layout, flow, memory, collectives, timeline, pipeline, compare; --export also run.",
-       "NAME"},
-      {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
-      {"train", "Start training; pictures are taken at the end of the run."},
-      {"loss-plot", "Train, write the loss curve to a picture (SVG or PNG) and exit.", "FILE"},
-      {"fit-plot", "Train, write the data and the model's predictions of them likewise.", "FILE"},
-      {"export", "Draw a page into a file and exit: svg, png or pdf.", "KIND"},
-      {"out", "The file that --export writes.", "FILE"},
-      {"record", "Recorded run of the file's plan; --export shows what it measured.", "FOLDER"},
-      {"trace", "Recorded step to show: latest, slowest, median.", "CHOICE", "median"},
-      {"scale", "Pixels of a PNG for each of the page.", "N", "2"},
-      {{"machine", "profile"}, "Plan for this machine, host or a machine's file, in place of the run file's.", "NAME"},
-      {"theme", "light or dark; the last choice when left out.", "NAME"}};
+  return {{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
+          {"size", "Window size; with --export the least size of the picture.", "WxH", "1280x800"},
+          {"page", "Page to show: layout, flow, memory, collectives, timeline, pipeline, compare; --export also run.",
+           "NAME"},
+          {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
+          {"train", "Start training; pictures are taken at the end of the run."},
+          {"loss-plot", "Train, write the loss curve to a picture (SVG or PNG) and exit.", "FILE"},
+          {"fit-plot", "Train, write the data and the model's predictions of them likewise.", "FILE"},
+          {"export", "Draw a page into a file and exit: svg, png or pdf.", "KIND"},
+          {"out", "The file that --export writes.", "FILE"},
+          {"record", "Recorded run of the file's plan; --export shows what it measured.", "FOLDER"},
+          {"trace", "Recorded step to show: latest, slowest, median.", "CHOICE", "median"},
+          {"scale", "Pixels of a PNG for each of the page.", "N", "2"},
+          {{"machine", "profile"},
+           "Plan for this machine, host, one that 'shardrun machines' lists, or a file, in place of the run file's.",
+           "NAME"},
+          {"theme", "light or dark; the last choice when left out.", "NAME"}};
 }
 
 void add_options(QCommandLineParser& parser) {
@@ -340,6 +342,7 @@ int main(int count, char** arguments) {
   } else if (!window.files().open_file(parser.positionalArguments().front()) && screenshot) {
     return fail("the run file could not be read");
   }
+  if (parser.isSet("machine")) choose_machine(window.workspace().document, parser.value("machine"));
   if (parser.isSet("select")) select_when_planned(window, parser.value("select"), screenshot);
   if (!screenshot) window.keep_history();
   window.show();

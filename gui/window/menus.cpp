@@ -2,8 +2,12 @@
 
 #include <QActionGroup>
 #include <QApplication>
+#include <QFileDialog>
 
+#include "engine/machine/host_machine.h"
+#include "engine/machine/machine_library.h"
 #include "gui/document/edits.h"
+#include "gui/document/text.h"
 #include "gui/window/presets.h"
 #include "gui/window/recent_files.h"
 
@@ -67,9 +71,34 @@ void add_view_menu(QMenuBar& bar, const Actions& actions, Centre& centre, const 
   add_theme_menu(*menu);
 }
 
+// The machine that plans are made for; the one that is chosen is ticked.
+void add_machine_menu(QMenu& plan, Document& document) {
+  QMenu* menu = plan.addMenu(tr("&Machine"));
+  auto* group = new QActionGroup(menu);
+  const auto add = [&](const QString& text, const QString& name) {
+    QAction* made = menu->addAction(text, &document, [&document, name] { choose_machine(document, name); });
+    made->setCheckable(true);
+    made->setData(name);
+    group->addAction(made);
+  };
+  add(tr("This &host"), qt(std::string(host_name)));
+  for (std::string_view name : library_names()) add(qt(std::string(name)), qt(std::string(name)));
+  menu->addSeparator();
+  menu->addAction(tr("From a &file\u2026"), &document, [&document, menu] {
+    const QString path = QFileDialog::getOpenFileName(menu, tr("A machine's file"), {}, tr("Machines (*.json)"));
+    if (!path.isEmpty()) choose_machine(document, path);
+  });
+  const auto tick = [group, &document] {
+    for (QAction* action : group->actions())
+      action->setChecked(machine_choice(action->data().toString().toStdString()) == document.config().machine);
+  };
+  QObject::connect(menu, &QMenu::aboutToShow, menu, tick);
+}
+
 void add_plan_menu(QMenuBar& bar, const Actions& actions, Document& document, Centre& centre, Docks& docks) {
   QMenu* menu = bar.addMenu(tr("&Plan"));
   menu->addAction(actions.mesh);
+  add_machine_menu(*menu, document);
   menu->addAction(tr("Layout mode: &fastest"), QKeySequence("Ctrl+Shift+1"), &document,
                   [&document] { set_mode(document, LayoutMode::fastest); });
   menu->addAction(tr("Layout mode: as &written"), QKeySequence("Ctrl+Shift+2"), &document,

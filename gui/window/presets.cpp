@@ -1,6 +1,7 @@
 #include "gui/window/presets.h"
 
 #include <QDir>
+#include <QDirIterator>
 #include <QFile>
 #include <QSaveFile>
 #include <QStandardPaths>
@@ -13,16 +14,21 @@ namespace shardscope {
 
 namespace {
 
-// What presets train on must lie where ranks can read it. Where it cannot be put there, planning says that it is
-// missing.
-QString unpack_texts() {
-  const QString folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/presets";
-  QDir().mkpath(folder);
-  for (const QFileInfo& text : QDir(":/presets").entryInfoList({"*.txt"}, QDir::Files)) {
-    QFile embedded(text.filePath()), there(folder + "/" + text.fileName());
+// What presets read, texts and descriptions of models, must lie where ranks can read it. Where it cannot be put there,
+// planning says that it is missing.
+QString unpack_files() {
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/presets",
+                inside = ":/presets";
+  QDirIterator files(inside, QDir::Files, QDirIterator::Subdirectories);
+  while (files.hasNext()) {
+    const QString path = files.next(), name = path.mid(inside.size());
+    const bool is_run_file = name.count('/') == 1 && name.endsWith(".json");
+    if (is_run_file) continue;
+    QFile embedded(path), there(folder + name);
     if (!embedded.open(QIODevice::ReadOnly)) continue;
     const QByteArray content = embedded.readAll();
     if (there.open(QIODevice::ReadOnly) && there.readAll() == content) continue;
+    QDir().mkpath(QFileInfo(there).path());
     QSaveFile file(there.fileName());
     if (file.open(QIODevice::WriteOnly) && file.write(content) == content.size()) file.commit();
   }
@@ -49,7 +55,7 @@ RunConfig load_preset(const QString& name) {
                         name_hint(name.toStdString(), known)});
   }
   return with_absolute_paths(parse_run_config(file.readAll().toStdString(), name.toStdString() + ".json"),
-                             unpack_texts().toStdString());
+                             unpack_files().toStdString());
 }
 
 }  // namespace shardscope

@@ -3,6 +3,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QMenuBar>
 #include <QPushButton>
 #include <QStandardPaths>
 #include <QTableWidget>
@@ -10,6 +11,7 @@
 #include <QTimer>
 #include <QToolButton>
 
+#include "gui/document/edits.h"
 #include "gui/look/appearance.h"
 #include "gui/panels/mesh_dialog.h"
 #include "gui/window/presets.h"
@@ -214,6 +216,29 @@ class MeshTest : public WindowCase {
     QCOMPARE(links(), QStringList({"host", "host", ""}));
     dialog.findChild<QLineEdit*>("deviceOrder")->setText("0, 0");
     QCOMPARE(links(), QStringList({"", "", ""}));
+  }
+
+  void a_machine_that_is_chosen_in_the_menu_prices_the_plan_and_can_be_taken_back() {
+    const RunConfig before = document().config();
+    const double here = planner().plan()->totals.seconds_per_step;
+    const auto action = [this](const QString& text) {
+      for (QAction* one : window_->menuBar()->findChildren<QAction*>())
+        if (one->text() == text) return one;
+      return static_cast<QAction*>(nullptr);
+    };
+    QVERIFY(action("dgx_h100"));
+    action("dgx_h100")->trigger();
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QCOMPARE(planner().plan()->machine.name, std::string("dgx_h100"));
+    QVERIFY(planner().plan()->totals.seconds_per_step < here);
+    action("This &host")->trigger();
+    QVERIFY(document().config() == before);
+    document().undo_stack().undo();
+    QVERIFY(document().config().machine.find("dgx_h100") != std::string::npos);
+    choose_machine(document(), "dgx_h10");
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().errors().empty(), patience);
+    QVERIFY(planner().errors().front().message.find("dgx_h10") != std::string::npos);
+    QCOMPARE(planner().plan()->machine.name, std::string("dgx_h100"));
   }
 
   void an_order_of_devices_that_is_lost_is_said_where_the_mesh_is_edited() {

@@ -99,7 +99,7 @@ class OptimizersParityTest : public QObject {
     }
     size_t kept = 0;
     for (const State& state : graph.states) {
-      if (!state.collection.starts_with("optimizer/")) continue;
+      if (!state.is_of_optimizer()) continue;
       const Json expected = one["kept"][state.collection.substr(10)];
       QVERIFY2(testing::difference(values.at(state.before), expected.get<std::vector<double>>()) < 1e-6,
                state.collection.c_str());
