@@ -85,7 +85,7 @@ std::vector<KernelCase> cases_of(int64_t rows) {
   const TensorType tokens{{rows / 48, 48}, DType::i32};
   const LayerNormAttributes norm{1e-6, features};
   const ScaleAttributes half{0.5};
-  constexpr int64_t experts = 16, k = 2;
+  constexpr int64_t experts = 128, k = 2;  // more than the numbers that integer operands have
   const TensorType slots{{rows / 48, 48, k, features}}, weights{{rows / 48, 48, k}}, logits{{rows / 48, 48, experts}};
   const TensorType embedded{{rows / 48, 48, features}}, chosen{{rows / 48, 48, k}, DType::i32};
   const TopKAttributes choice{.k = k};
