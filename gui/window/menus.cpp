@@ -73,7 +73,7 @@ void add_view_menu(QMenuBar& bar, const Actions& actions, Centre& centre, const 
 
 // The machine that plans are made for; the one that is chosen is ticked.
 void add_machine_menu(QMenu& plan, Document& document) {
-  QMenu* menu = plan.addMenu(tr("&Machine"));
+  QMenu* menu = plan.addMenu(tr("Mac&hine"));
   auto* group = new QActionGroup(menu);
   const auto add = [&](const QString& text, const QString& name) {
     QAction* made = menu->addAction(text, &document, [&document, name] { choose_machine(document, name); });
