@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <QScopeGuard>
+#include <QTemporaryDir>
 #include <QtTest>
 #include <atomic>
 #include <filesystem>
@@ -422,6 +424,11 @@ void RunProcessTest::the_socket_of_a_dead_run_is_taken_over() {
 }
 
 void RunProcessTest::nothing_survives_a_killed_launcher() {
+  // Where no other test's program cleans up.
+  const QTemporaryDir own;
+  const QByteArray before = qgetenv("TMPDIR");
+  qputenv("TMPDIR", own.path().toUtf8());
+  const auto restored = qScopeGuard([&] { before.isEmpty() ? qunsetenv("TMPDIR") : qputenv("TMPDIR", before); });
   set_fake("deaf", 1'000'000'000);
   int pipe_ends[2];
   QCOMPARE(::pipe2(pipe_ends, O_CLOEXEC), 0);
