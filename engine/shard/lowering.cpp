@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "engine/base/error.h"
 #include "engine/graph/casts.h"
 #include "engine/mesh/reshard.h"
 #include "engine/shard/moving_instructions.h"
@@ -314,7 +315,13 @@ class Lowering {
       layouts_.push_back(costs_.layout_id(lowered_.program.values[candidate].sharding));
     }
     const int type = costs_.type_id(graph_.type(value));
-    const int source = candidates_[costs_.cheapest_source(type, layouts_, costs_.layout_id(target)).position];
+    const int position = costs_.cheapest_source(type, layouts_, costs_.layout_id(target)).position;
+    if (position < 0) {
+      throw Failure(Error{"no_layout",
+                          "what op '" + graph_.ops[user].name + "' needs cannot be made from how this lies",
+                          at_name(graph_.values[value].name), ""});
+    }
+    const int source = candidates_[static_cast<size_t>(position)];
     if (takes_scalars_alone(graph_, user)) return reshard(value, source, target, user, Section::before_op);
     const auto section = [&] {
       return section_of(bucketed_[value], making_[lowered_.defined[value]].task, making_[source], task_);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "engine/base/error.h"
 #include "engine/plan/cost_model.h"
 #include "engine/shard/fixed_placement.h"
 #include "engine/shard/lowering.h"
@@ -117,7 +118,11 @@ double least_seconds(const LayoutProblem& problem) {
   while (true) {
     std::vector<Placement> placements;
     for (size_t op = 0; op < at.size(); ++op) placements.push_back(legal[op][at[op]]);
-    least = std::min(least, simulated(problem, fixed_choice(placements, problem.graph.values.size())));
+    try {
+      least = std::min(least, simulated(problem, fixed_choice(placements, problem.graph.values.size())));
+    } catch (const Failure& failure) {
+      if (failure.errors().front().code != "no_layout") throw;  // a summand cannot be made of a whole array
+    }
     size_t op = 0;
     while (op < at.size() && ++at[op] == legal[op].size()) at[op++] = 0;
     if (op == at.size()) return least;
