@@ -8,18 +8,11 @@
 #include "engine/base/output_file.h"
 #include "engine/checkpoint/array_chunks.h"
 #include "engine/checkpoint/array_file.h"
+#include "engine/checkpoint/weights_folder.h"
 
 namespace shardscope {
 
 namespace {
-
-constexpr std::string_view collection = "params/";
-
-std::string array_name(const std::string& state) {
-  std::string name = state.substr(collection.size());
-  std::ranges::replace(name, '/', '.');
-  return name;
-}
 
 using States = std::vector<const CheckpointState*>;
 
@@ -28,7 +21,7 @@ std::vector<States> files_of(const CheckpointIndex& index, int64_t most_bytes) {
   std::vector<States> files(1);
   int64_t bytes = 0;
   for (const CheckpointState& state : index.states) {
-    if (!state.name.starts_with(collection)) continue;
+    if (!weight_name(state.name)) continue;
     if (!files.back().empty() && bytes + state.type.bytes() > most_bytes) {
       files.emplace_back();
       bytes = 0;
@@ -41,7 +34,7 @@ std::vector<States> files_of(const CheckpointIndex& index, int64_t most_bytes) {
 
 void write_file(CheckpointReader& checkpoint, const States& states, const std::string& path) {
   std::vector<NamedArray> arrays;
-  for (const CheckpointState* state : states) arrays.push_back({array_name(state->name), state->type});
+  for (const CheckpointState* state : states) arrays.push_back({*weight_name(state->name), state->type});
   write_new_file(path, "");
   const ArrayFile file(path, SafetensorsLayout(std::move(arrays)));
   std::vector<std::byte> bytes;
@@ -67,7 +60,7 @@ void export_model(CheckpointReader& checkpoint, const std::string& folder, int64
     const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, files.size());
     write_file(checkpoint, files[i], folder + "/" + name);
     for (const CheckpointState* state : files[i]) {
-      map[array_name(state->name)] = name;
+      map[*weight_name(state->name)] = name;
       bytes += state->type.bytes();
     }
   }

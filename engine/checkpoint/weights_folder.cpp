@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -46,6 +47,14 @@ std::map<std::string, std::string> read_index(const std::string& path) {
 }
 
 }  // namespace
+
+std::optional<std::string> weight_name(const std::string& state) {
+  constexpr std::string_view collection = "params/";
+  if (!state.starts_with(collection)) return std::nullopt;
+  std::string name = state.substr(collection.size());
+  std::ranges::replace(name, '/', '.');
+  return name;
+}
 
 WeightsFolder::WeightsFolder(const std::string& folder) : folder_(folder) {
   const fs::path index = fs::path(folder) / "model.safetensors.index.json";

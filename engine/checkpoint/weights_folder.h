@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,9 @@
 #include "engine/mesh/sharding.h"
 
 namespace shardscope {
+
+// The name that a parameter has in such files: of the state "params/a/b" "a.b"; nothing of other states.
+std::optional<std::string> weight_name(const std::string& state);
 
 // A model's arrays as Hugging Face's transformers writes them: FOLDER/model.safetensors, or several files that
 // FOLDER/model.safetensors.index.json names ({"weight_map": {array: file}}). F32, F16, BF16 and F64 are read as f32.

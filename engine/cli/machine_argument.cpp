@@ -1,7 +1,6 @@
 #include "engine/cli/machine_argument.h"
 
 #include "engine/compile/file_paths.h"
-#include "engine/machine/chosen_machine.h"
 
 namespace shardscope {
 
@@ -14,9 +13,7 @@ void MachineArgument::add_to(CLI::App& command) {
 }
 
 RunConfig MachineArgument::with_machine(RunConfig config) const {
-  if (!is_given()) return config;
-  config.machine = machine_choice(name);
-  return with_absolute_paths(std::move(config), ".");
+  return is_given() ? shardscope::with_machine(std::move(config), name) : config;
 }
 
 }  // namespace shardscope

@@ -89,6 +89,11 @@ RunConfig with_named_paths(RunConfig config, const std::function<std::string(con
   return with_changed_data(with_changed_model(std::move(config), changed), changed);
 }
 
+RunConfig with_machine(RunConfig config, const std::string& name) {
+  config.machine = machine_choice(name);
+  return with_absolute_paths(std::move(config), ".");
+}
+
 RunConfig load_run_file(const fs::path& path) { return with_absolute_paths(load_run_config(path), path.parent_path()); }
 
 }  // namespace shardscope

@@ -28,6 +28,9 @@ RunConfig with_named_paths(RunConfig config, const std::function<std::string(con
 // where it names none).
 std::vector<std::string> input_paths(const RunConfig& config);
 
+// The config for another machine: a name or a file (find_machine()), relative to where the program runs.
+RunConfig with_machine(RunConfig config, const std::string& name);
+
 // load_run_config() with absolute paths.
 RunConfig load_run_file(const std::filesystem::path& path);
 

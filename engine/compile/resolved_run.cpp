@@ -25,6 +25,14 @@ Error unknown(const std::string& what, const std::string& name, const std::strin
   return {"unknown_" + what, "unknown " + what + " '" + name + "'", where, name_hint(name, known)};
 }
 
+// One of the definitions, or an error that names those there are.
+template <class Definition>
+const Definition* look_up(const Definition* found, const std::string& what, const std::string& name,
+                          const std::string& where, const std::vector<Definition>& all, std::vector<Error>& errors) {
+  if (!found) errors.push_back(unknown(what, name, where, names_of(all)));
+  return found;
+}
+
 Error indivisible_batch(int64_t rows, int64_t microbatches) {
   std::vector<int64_t> legal;
   for (int64_t parts = 1; parts <= std::min<int64_t>(rows, 64); ++parts) {
@@ -44,11 +52,9 @@ bool as_given(const std::vector<Error>& errors, size_t first) {
 
 void resolve_data(const RunConfig& config, ResolvedRun& run) {
   std::vector<Error>& errors = run.errors;
-  const DataKind* kind = run.data.kind = find_data_kind(config.data.name);
-  if (!kind) {
-    errors.push_back(unknown("data_kind", config.data.name, "data.kind", names_of(all_data_kinds())));
-    return;
-  }
+  const DataKind* kind = run.data.kind =
+      look_up(find_data_kind(config.data.name), "data_kind", config.data.name, "data.kind", all_data_kinds(), errors);
+  if (!kind) return;
   const size_t before = errors.size();
   run.data.options = resolve_options(kind->options, config.data.options, "data", errors);
   run.data.evaluation = evaluation(*kind, run.data.options);
@@ -67,11 +73,9 @@ void resolve_data(const RunConfig& config, ResolvedRun& run) {
 void resolve_optimizer(const RunConfig& config, ResolvedRun& run) {
   if (!config.trains()) return;  // a model that is only evaluated
   std::vector<Error>& errors = run.errors;
-  run.optimizer = find_optimizer(config.optimizer.name);
-  if (!run.optimizer) {
-    errors.push_back(unknown("optimizer", config.optimizer.name, "optimizer.name", names_of(all_optimizers())));
-    return;
-  }
+  run.optimizer = look_up(find_optimizer(config.optimizer.name), "optimizer", config.optimizer.name, "optimizer.name",
+                          all_optimizers(), errors);
+  if (!run.optimizer) return;
   const size_t before = errors.size();
   run.optimizer_options = resolve_options(run.optimizer->options, config.optimizer.options, "optimizer", errors);
   run.learning_rate = learning_rate(run.optimizer_options);
@@ -91,11 +95,8 @@ std::vector<Error> check_sequence_length(const OptionList& model, int64_t length
 
 void resolve_model(const RunConfig& config, ResolvedRun& run) {
   std::vector<Error>& errors = run.errors;
-  run.model = find_model(config.model.name);
-  if (!run.model) {
-    errors.push_back(unknown("model", config.model.name, "model.name", names_of(all_models())));
-    return;
-  }
+  run.model = look_up(find_model(config.model.name), "model", config.model.name, "model.name", all_models(), errors);
+  if (!run.model) return;
   const size_t before = errors.size();
   run.model_options = resolve_options(run.model->options, config.model.options, "model", errors);
   append(errors, check_sequence_length(run.model_options, run.sequence_length));

@@ -159,7 +159,7 @@ std::string machine_choice(Machine machine) {
 std::string machine_file(const std::string& json) {
   JsonNode value = json.empty() ? JsonNode() : read_json(json, root);
   const JsonNode* name = find_name(value);
-  return name && name->text != host_name && !library_machine(name->text) ? name->text : std::string();
+  return name && name->text != host_name && !is_in_library(name->text) ? name->text : std::string();
 }
 
 std::string with_machine_file(const std::string& json, const std::string& path) {

@@ -1,5 +1,6 @@
 #include "engine/machine/machine_library.h"
 
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -13,17 +14,26 @@ struct LibraryFile {
 };
 std::span<const LibraryFile> library_files();
 
+namespace {
+
+const LibraryFile* find_file(std::string_view name) {
+  const auto found = std::ranges::find(library_files(), name, &LibraryFile::name);
+  return found == library_files().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 std::vector<std::string_view> library_names() {
   std::vector<std::string_view> names;
   for (const LibraryFile& file : library_files()) names.push_back(file.name);
   return names;
 }
 
+bool is_in_library(std::string_view name) { return find_file(name); }
+
 std::optional<Machine> library_machine(std::string_view name) {
-  for (const LibraryFile& file : library_files()) {
-    if (file.name == name) return parse_machine(std::string(file.text), std::string(name));
-  }
-  return std::nullopt;
+  const LibraryFile* file = find_file(name);
+  return file ? std::optional(parse_machine(std::string(file->text), std::string(name))) : std::nullopt;
 }
 
 }  // namespace shardscope

@@ -14,32 +14,11 @@ std::string to_string(const ClipBoundsAttributes& a) {
 namespace {
 
 // (x, dy) -> dx: dy where x is within the bounds, at the bounds too, as torch.clamp's.
-class ClipGrad : public ElementwiseOp {
- public:
-  ClipGrad() : ElementwiseOp("clip_grad", 2, 1, 2) {}
-
- protected:
-  void require(const Attributes& attributes) const override { attributes.as<ClipBoundsAttributes>(); }
-};
-
-const ClipGrad clip_grad;
+const ElementwiseOp clip_grad("clip_grad", 2, 1, 2, require_attributes<ClipBoundsAttributes>);
 
 // jax.numpy.clip(x, minimum, maximum), torch.clamp.
-class Clip : public ElementwiseOp {
- public:
-  Clip() : ElementwiseOp("clip", 1, 0, 2) {}
-
-  void gradient(GradientContext& context) const override {
-    const Op op = context.graph.ops[context.op];
-    context.operand_cotangents[0] =
-        context.append_value(clip_grad, {op.inputs[0], context.result_cotangents[0]}, op.attributes);
-  }
-
- protected:
-  void require(const Attributes& attributes) const override { attributes.as<ClipBoundsAttributes>(); }
-};
-
-const Clip clip;
+const ElementwiseFunction clip("clip", 2, clip_grad, ElementwiseFunction::GradientOf::operand,
+                               require_attributes<ClipBoundsAttributes>);
 
 }  // namespace
 

@@ -4,21 +4,21 @@
 
 namespace shardscope {
 
-// Base of ops that make each element of one result from the same element of operands of one floating-point type.
+// An op that makes each element of one result from the same element of operands of one floating-point type.
 class ElementwiseOp : public LabelledOp {
  public:
+  // `in_place`: the operand that the result may overwrite. `require` throws Failure where the attributes are not those
+  // of the op.
+  ElementwiseOp(std::string_view name, size_t operands, int in_place, double flops,
+                void (*require)(const Attributes&) = nullptr)
+      : name_(name), count_(operands), in_place_(in_place), flops_(flops), require_(require) {}
+
   std::string_view name() const override { return name_; }
   int in_place_operand(int) const override { return in_place_; }
 
  protected:
-  // `in_place`: the operand that the result may overwrite.
-  ElementwiseOp(std::string_view name, size_t operands, int in_place, double flops)
-      : name_(name), count_(operands), in_place_(in_place), flops_(flops) {}
-
-  // Throws Failure where the attributes are not those of the op.
-  virtual void require(const Attributes&) const {}
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    require(attributes);
+    if (require_) require_(attributes);
     require_one_dtype(name(), operands);
     return elementwise(operands, count_, 1);
   }
@@ -33,6 +33,34 @@ class ElementwiseOp : public LabelledOp {
   size_t count_;
   int in_place_;
   double flops_;
+  void (*require_)(const Attributes&);
+};
+
+// For `require`: attributes of this type.
+template <class Own>
+void require_attributes(const Attributes& attributes) {
+  attributes.as<Own>();
+}
+
+// A function of x alone, and its gradient: (x, dy) -> dx, or (y, dy) -> dx, of the same attributes.
+class ElementwiseFunction : public ElementwiseOp {
+ public:
+  enum class GradientOf : uint8_t { operand, result };
+
+  ElementwiseFunction(std::string_view name, double flops, const ElementwiseOp& gradient,
+                      GradientOf of = GradientOf::operand, void (*require)(const Attributes&) = nullptr)
+      : ElementwiseOp(name, 1, 0, flops, require), gradient_(gradient), of_(of) {}
+
+  void gradient(GradientContext& context) const override {
+    const Op op = context.graph.ops[context.op];
+    const ValueId value = of_ == GradientOf::operand ? op.inputs[0] : op.outputs[0];
+    context.operand_cotangents[0] =
+        context.append_value(gradient_, {value, context.result_cotangents[0]}, op.attributes);
+  }
+
+ private:
+  const ElementwiseOp& gradient_;
+  GradientOf of_;
 };
 
 }  // namespace shardscope

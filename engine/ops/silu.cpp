@@ -6,25 +6,10 @@ namespace shardscope {
 namespace {
 
 // (x, dy) -> dx.
-class SiluGrad : public ElementwiseOp {
- public:
-  SiluGrad() : ElementwiseOp("silu_grad", 2, 1, 12) {}
-};
-
-const SiluGrad silu_grad;
+const ElementwiseOp silu_grad("silu_grad", 2, 1, 12);
 
 // jax.nn.silu(x), torch.nn.functional.silu: x / (1 + e^-x).
-class Silu : public ElementwiseOp {
- public:
-  Silu() : ElementwiseOp("silu", 1, 0, 10) {}
-
-  void gradient(GradientContext& context) const override {
-    const ValueId x = context.graph.ops[context.op].inputs[0];
-    context.operand_cotangents[0] = context.append_value(silu_grad, {x, context.result_cotangents[0]});
-  }
-};
-
-const Silu silu;
+const ElementwiseFunction silu("silu", 10, silu_grad);
 
 }  // namespace
 

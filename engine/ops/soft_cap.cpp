@@ -12,32 +12,11 @@ std::string to_string(const SoftCapAttributes& attributes) { return fmt::format(
 namespace {
 
 // (y, dy) -> dx = dy (1 - (y / cap)^2), of soft_cap's result.
-class SoftCapGrad : public ElementwiseOp {
- public:
-  SoftCapGrad() : ElementwiseOp("soft_cap_grad", 2, 1, 4) {}
-
- protected:
-  void require(const Attributes& attributes) const override { attributes.as<SoftCapAttributes>(); }
-};
-
-const SoftCapGrad soft_cap_grad;
+const ElementwiseOp soft_cap_grad("soft_cap_grad", 2, 1, 4, require_attributes<SoftCapAttributes>);
 
 // cap tanh(x / cap): values within (-cap, cap), as Gemma 2 caps logits.
-class SoftCap : public ElementwiseOp {
- public:
-  SoftCap() : ElementwiseOp("soft_cap", 1, 0, 14) {}
-
-  void gradient(GradientContext& context) const override {
-    const Op op = context.graph.ops[context.op];
-    context.operand_cotangents[0] =
-        context.append_value(soft_cap_grad, {op.outputs[0], context.result_cotangents[0]}, op.attributes);
-  }
-
- protected:
-  void require(const Attributes& attributes) const override { attributes.as<SoftCapAttributes>(); }
-};
-
-const SoftCap soft_cap;
+const ElementwiseFunction soft_cap("soft_cap", 14, soft_cap_grad, ElementwiseFunction::GradientOf::result,
+                                   require_attributes<SoftCapAttributes>);
 
 }  // namespace
 

@@ -7,10 +7,8 @@
 #include <numeric>
 
 #include "engine/base/error.h"
-#include "engine/ops/constant.h"
 #include "engine/ops/families.h"
-#include "engine/ops/labelled_op.h"
-#include "engine/ops/registry.h"
+#include "engine/ops/joining_op.h"
 
 namespace shardscope {
 
@@ -23,7 +21,7 @@ namespace {
 constexpr size_t most_parts = 4;
 
 // numpy.split and numpy.concatenate: one array, and its parts along a dimension that no device may split.
-class PartsOp : public LabelledOp {
+class PartsOp : public JoiningOp {
  protected:
   // Letters of the whole array, of each part, and the sizes of those that occur along the dimension.
   struct Letters {
@@ -55,11 +53,6 @@ class PartsOp : public LabelledOp {
     }
     return result;
   }
-  bool takes(int, DType dtype) const override { return is_float(dtype); }
-  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
-    return operands[0].dtype;
-  }
-  double flops_per_element() const override { return 0; }
 };
 
 // The parts -> one array.
@@ -92,22 +85,8 @@ class Split : public PartsOp {
 const Concatenate concatenate_op;
 const Split split_op;
 
-void Concatenate::gradient(GradientContext& context) const {
-  const OpId parts = context.append(split_op, {context.result_cotangents[0]}, context.graph.ops[context.op].attributes);
-  context.operand_cotangents = context.graph.ops[parts].outputs;
-}
-
-// A part that nobody uses has a gradient of zeros.
-void Split::gradient(GradientContext& context) const {
-  const Op op = context.graph.ops[context.op];
-  std::vector<ValueId> cotangents = context.result_cotangents;
-  for (size_t i = 0; i < cotangents.size(); ++i) {
-    if (cotangents[i] != no_id) continue;
-    cotangents[i] = context.append_value(op_definition("constant"), {},
-                                         ConstantAttributes{0, context.graph.type(op.outputs[i])}, "zeros");
-  }
-  context.operand_cotangents[0] = context.append_value(concatenate_op, cotangents, op.attributes);
-}
+void Concatenate::gradient(GradientContext& context) const { take_apart(split_op, context); }
+void Split::gradient(GradientContext& context) const { put_together(concatenate_op, context); }
 
 }  // namespace
 

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
-#include "engine/ops/constant.h"
 #include "engine/ops/families.h"
-#include "engine/ops/labelled_op.h"
-#include "engine/ops/registry.h"
+#include "engine/ops/joining_op.h"
 
 namespace shardscope {
 
@@ -16,7 +14,7 @@ namespace {
 
 // numpy.stack and its inverse: `count` arrays alike, and one that has them along a dimension of its own, which no
 // device may split.
-class StackingOp : public LabelledOp {
+class StackingOp : public JoiningOp {
  protected:
   // Of one array and of all: "abcd" and "abzcd".
   struct Letters {
@@ -31,11 +29,6 @@ class StackingOp : public LabelledOp {
     letters.all.insert(static_cast<size_t>(attributes.dimension), "z");
     return letters;
   }
-  bool takes(int, DType dtype) const override { return is_float(dtype); }
-  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
-    return operands[0].dtype;
-  }
-  double flops_per_element() const override { return 0; }
 };
 
 // `count` arrays -> one.
@@ -73,21 +66,8 @@ class Unstack : public StackingOp {
 const Stack stack;
 const Unstack unstack;
 
-void Stack::gradient(GradientContext& context) const {
-  const OpId parts = context.append(unstack, {context.result_cotangents[0]}, context.graph.ops[context.op].attributes);
-  context.operand_cotangents = context.graph.ops[parts].outputs;
-}
-
-void Unstack::gradient(GradientContext& context) const {
-  const Op op = context.graph.ops[context.op];
-  std::vector<ValueId> cotangents = context.result_cotangents;
-  for (size_t i = 0; i < cotangents.size(); ++i) {
-    if (cotangents[i] != no_id) continue;
-    cotangents[i] = context.append_value(op_definition("constant"), {},
-                                         ConstantAttributes{0, context.graph.type(op.outputs[i])}, "zeros");
-  }
-  context.operand_cotangents[0] = context.append_value(stack, cotangents, op.attributes);
-}
+void Stack::gradient(GradientContext& context) const { take_apart(unstack, context); }
+void Unstack::gradient(GradientContext& context) const { put_together(stack, context); }
 
 }  // namespace
 

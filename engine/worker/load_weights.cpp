@@ -23,14 +23,6 @@ bool is_known_extra(const std::string& name) {
   return name == "lm_head.weight";
 }
 
-constexpr std::string_view collection = "params/";
-
-std::string array_name(const StoredState& state) {
-  std::string name = state.name.substr(collection.size());
-  std::ranges::replace(name, '/', '.');
-  return name;
-}
-
 // The names that the states of the model have in the files, in the plan's order; empty of other states.
 class Matching {
  public:
@@ -38,16 +30,17 @@ class Matching {
     std::set<std::string> left;
     for (const std::string& name : weights.names()) left.insert(name);
     for (const StoredState& state : states) {
-      if (!state.name.starts_with(collection)) {
+      const std::optional<std::string> wanted = weight_name(state.name);
+      if (!wanted) {
         names_.emplace_back();
         continue;
       }
-      const std::string wanted = array_name(state), held = held_name(wanted);
+      const std::string held = held_name(*wanted);
       left.erase(held);
       names_.push_back(held);
       const Shape* shape = weights.find(held);
       if (!shape) {
-        add("missing_weight", fmt::format("there is no '{}' of shape {}", wanted, to_string(state.type.shape)));
+        add("missing_weight", fmt::format("there is no '{}' of shape {}", *wanted, to_string(state.type.shape)));
       } else if (*shape != state.type.shape) {
         add("weight_shape",
             fmt::format("'{}' is of shape {}, expected {}", held, to_string(*shape), to_string(state.type.shape)));

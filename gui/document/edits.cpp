@@ -85,9 +85,7 @@ void set_machine(Document& document, const Machine& machine) {
 }
 
 void choose_machine(Document& document, const QString& name) {
-  RunConfig config = document.config();
-  config.machine = machine_choice(name.toStdString());
-  document.edit(with_absolute_paths(std::move(config), "."), Document::tr("machine %1").arg(name));
+  document.edit(with_machine(document.config(), name.toStdString()), Document::tr("machine %1").arg(name));
 }
 
 void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before,
