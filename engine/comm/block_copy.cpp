@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "engine/base/bfloat16.h"
@@ -84,6 +85,20 @@ int64_t copy_runs(const CallPart& part, std::byte* destination, Stride destinati
               source_stride.row, part.rows, part.run);
   }
   return part.piece_bytes();
+}
+
+int64_t copy_counted_rows(const CallPart& part, int64_t destination_offset, const std::byte* source) {
+  int64_t moved = 0;
+  for (int64_t row = 0; row < part.rows && part.block_bytes > 0; ++row) {
+    for (int64_t block = 0; block < part.run; block += part.block_bytes) {
+      const int64_t to = destination_offset + row * part.destination_stride.row + block;
+      const int32_t* counts = part.received_rows + to / part.block_bytes * part.row_groups;
+      const int64_t rows = std::accumulate(counts, counts + part.row_groups, int64_t{0});
+      moved += copy_bytes(part.destination + to, source + row * part.source_stride.row + block,
+                          std::min(rows * part.row_bytes, part.block_bytes));
+    }
+  }
+  return moved;
 }
 
 namespace {

@@ -18,6 +18,9 @@ namespace shardscope {
 [[nodiscard]] int64_t copy_runs(const CallPart& part, std::byte* destination, Stride destination_stride,
                                 const std::byte* source, Stride source_stride);
 
+// The same of an all-to-all of counted rows, to where the destination has the piece; rows that are not counted stay.
+[[nodiscard]] int64_t copy_counted_rows(const CallPart& part, int64_t destination_offset, const std::byte* source);
+
 // destination[i] = ((sources[0][i] + sources[1][i]) + sources[2][i]) + ... for each i < count, in one pass over memory;
 // or their maximum. The destination may be one of the sources. Sums of bf16 are taken in f32 and rounded once.
 [[nodiscard]] int64_t ordered_reduce(Reduction reduction, DType dtype, std::byte* destination,

@@ -115,6 +115,15 @@ CallPart lay_out(const CallPlace& place, const CollectivePart& argument, int siz
   part.destination_stride = strides(gathered, low, high, element);
   if (splits) part.source_block = block_stride(shape, split, piece[split], element);
   if (concats) part.destination_block = block_stride(gathered, concat, piece[concat], element);
+  if (place.kind == CallKind::all_to_all && argument.received_rows) {
+    if (high != 1 || shape.size() < 3)
+      place.fail("counted rows of " + to_string(shape), "dimensions 0 and 1 are exchanged");
+    part.received_rows = argument.received_rows;
+    part.row_groups = argument.row_groups;
+    part.row_bytes = product(shape, 3, shape.size()) * element;
+    part.block_bytes = shape[2] * part.row_bytes;
+    return part;
+  }
   merge_runs(part);
   return part;
 }

@@ -20,6 +20,10 @@ namespace shardscope {
 //   all_to_all      both; rank i sends block j of split_dim to rank j, which stores it as block i of concat_dim
 //   all_reduce      same shape; source may be the destination
 //   permute         same shape
+// An all_to_all between dimensions 0 and 1 may be told how many rows along dimension 2 it has to move: `received_rows`
+// of the destination's, for each of its (dimension 0, dimension 1) as many numbers as there are `row_groups`, which add
+// up. Other rows of the destination then hold anything. Between hosts they move all the same.
+//
 // Sums are taken in the order of ranks, so results do not depend on timing or bucketing. f32 and bf16 are summed, in
 // f32; of f32 and i32 the maximum is taken.
 struct CollectivePart {
@@ -30,6 +34,8 @@ struct CollectivePart {
   int split_dim = -1;
   int concat_dim = -1;
   Reduction reduction = Reduction::sum;
+  const int32_t* received_rows = nullptr;  // read when the call finishes
+  int64_t row_groups = 1;
 };
 
 // From one rank of a group to another.
