@@ -9,7 +9,7 @@ import math
 import statistics
 
 OPERATORS = {
-    "matrix products": ["einsum", "expert_linear", "expert_linear_grad"],
+    "matrix products": ["einsum", "expert_linear", "expert_linear_grad", "grouped_linear", "grouped_linear_grad"],
     "convolutions": ["conv", "conv_grad_input", "conv_grad_kernel"],
     "attention": ["attention", "attention_grad", "attention_sink", "attention_sink_grad", "rotary"],
     "norms": ["layer_norm", "layer_norm_moments", "layer_norm_grad_input", "layer_norm_grad_moments",
@@ -17,7 +17,8 @@ OPERATORS = {
               "rms_norm_grad_product", "rms_norm_grad_scale"],
     "elementwise": ["silu", "silu_grad", "gelu_exact", "gelu_exact_grad", "multiply", "soft_cap", "soft_cap_grad", "clip",
                     "clip_grad", "add", "gelu", "gelu_grad", "relu", "relu_grad", "dropout", "scale", "cast", "accumulate", "constant"],
-    "reductions": ["reduce_sum", "row_max", "top_k", "top_k_grad", "weighted_sum", "weighted_sum_grad"],
+    "reductions": ["reduce_sum", "row_max", "top_k", "top_k_grad", "weighted_sum", "weighted_sum_grad",
+                   "expert_counts", "dispatch", "combine"],
     "losses": ["cross_entropy", "cross_entropy_grad", "cross_entropy_terms", "cross_entropy_terms_grad", "squared_error",
                "squared_error_grad"],
     "embeddings": ["embedding", "embedding_grad"],

@@ -62,6 +62,9 @@ class OpDefinition {
   virtual bool accumulates() const { return false; }
   // False where the kernel reads and writes nothing, so that it costs no more than its start.
   virtual bool touches_memory() const { return true; }
+  // Of results (q, p, c, ...) of which each (q, p) has rows of no use behind the first ones: the operand that says how
+  // many those are, i32 (q, p, n), summed over n; else -1. An all-to-all between q and p moves no others.
+  virtual int counts_operand() const { return -1; }
   // Matrix products are priced at the rate of products, the rest by the bytes they touch.
   virtual bool is_matrix_product() const { return false; }
   // The products that its work consists of, for operands and results of these (local) shapes; none, of other ops.

@@ -28,7 +28,8 @@ const std::vector<const OpDefinition*>& all_op_definitions() {
                         clip_ops,          split_ops,
                         rotary_ops,        attention_sink_ops,
                         top_k_ops,         expert_linear_ops,
-                        weighted_sum_ops}) {
+                        weighted_sum_ops,  dispatch_ops,
+                        grouped_linear_ops}) {
       for (const OpDefinition* definition : family()) list.push_back(definition);
     }
     return list;

@@ -5,6 +5,7 @@
 #include "engine/ops/cast.h"
 #include "engine/ops/clip.h"
 #include "engine/ops/constant.h"
+#include "engine/ops/dispatch.h"
 #include "engine/ops/dropout.h"
 #include "engine/ops/embedding.h"
 #include "engine/ops/equation.h"
@@ -89,6 +90,8 @@ std::vector<KernelCase> cases_of(int64_t rows) {
   const TensorType slots{{rows / 48, 48, k, features}}, weights{{rows / 48, 48, k}}, logits{{rows / 48, 48, experts}};
   const TensorType embedded{{rows / 48, 48, features}}, chosen{{rows / 48, 48, k}, DType::i32};
   const TopKAttributes choice{.k = k};
+  const DispatchAttributes blocks{.experts = experts, .rows = rows * k};
+  const TensorType counts{{1, 1, experts}, DType::i32}, grouped{{1, 1, rows * k, features}};
   cases.insert(cases.end(), {
                                 {"layer_norm_moments", {}, {x}},
                                 {"layer_norm", norm, {x, r, r, e, e}},
@@ -104,6 +107,9 @@ std::vector<KernelCase> cases_of(int64_t rows) {
                                 {"weighted_sum_grad", {}, {slots, weights, embedded}},
                                 {"top_k", choice, {logits}},
                                 {"top_k_grad", choice, {logits, chosen, weights}},
+                                {"expert_counts", blocks, {chosen}},
+                                {"dispatch", blocks, {embedded, chosen, counts}},
+                                {"combine", blocks, {grouped, chosen, counts}},
                                 {"row_max", {}, {x}},
                                 {"cross_entropy_terms", {}, {x, labels, r}},
                                 {"cross_entropy_terms_grad", {}, {x, labels, r, r, r}},

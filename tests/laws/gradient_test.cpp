@@ -9,7 +9,9 @@
 #include "engine/ops/clip.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/conv.h"
+#include "engine/ops/dispatch.h"
 #include "engine/ops/expert_linear.h"
+#include "engine/ops/grouped_linear.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/registry.h"
@@ -220,6 +222,29 @@ Layer experts(TopKAttributes choice) {
   };
 }
 
+// The same by way of blocks: each row of the batch is one, experts are in two; a block of experts has room for `rows`.
+Layer dispatched_experts(int64_t rows) {
+  return [=](Graph& graph, const Linen& m, ValueId x, ValueId) {
+    const auto kernels = [&](const char* name) {
+      const InitialiseAttributes one{InitialiseAttributes::Kind::constant, 1, {}, {{4, width, width}, DType::f32}};
+      State& state = graph.states[graph.add_state(op_definition("initialise"), one, "params", {"params", name})];
+      state.trainable = true;
+      return state.before;
+    };
+    const DispatchAttributes blocks{4, 2, batch, 1, rows, false};
+    const GroupedLinearAttributes forward{}, transposed{true, 1};
+    const ValueId logits = m.child("router").dense(x, "bse,ef->bsf", {width, 4}, {"embed", "experts"});
+    const OpId choose = graph.add_op(op_definition("top_k"), "top_k", Phase::forward, {logits}, TopKAttributes{.k = 2});
+    const std::vector<ValueId> made = graph.ops[choose].outputs;
+    const ValueId counts = append(graph, "expert_counts", {made[0]}, blocks);
+    const ValueId sent = append(graph, "dispatch", {square_dense(m, x), made[0], counts}, blocks);
+    const ValueId inner = append(graph, "grouped_linear", {sent, counts, kernels("up")}, forward);
+    const ValueId given = append(graph, "grouped_linear", {m.gelu(inner), counts, kernels("down")}, transposed);
+    const ValueId back = append(graph, "combine", {given, made[0], counts}, blocks);
+    return append(graph, "weighted_sum", {back, made[1]});
+  };
+}
+
 // Attention whose context depends on the logarithms of sums too.
 ValueId attention_with_sinks(Graph& graph, const Linen& m, ValueId x, ValueId) {
   const InitialiseAttributes zero{InitialiseAttributes::Kind::constant, 0, {}, {{4}, DType::f32}};
@@ -269,6 +294,8 @@ std::vector<NamedNetwork> networks() {
       {"experts", 0, experts({.k = 2})},
       {"experts, normalised", 0, experts({.k = 2, .normalise = true, .scale = 1.5})},
       {"experts by sigmoids", 0, experts({.score = TopKAttributes::Score::sigmoid, .k = 2, .normalise = true})},
+      {"dispatched experts", 0, dispatched_experts(2 * sequence)},
+      {"dispatched experts, some dropped", 0, dispatched_experts(3)},
       {"attention with sinks", 0, attention_with_sinks},
       {"attention in a window", 0, grouped_attention(2, false, window)},
       {"attention with a soft cap", 0, grouped_attention(4, false, capped)},

@@ -23,6 +23,10 @@ inline std::vector<OpCase> small_op_cases() {
   const TensorType two = array({4, 8, 2, 12}), one = array({4, 8, 1, 12}), features = array({16});
   using Kind = InitialiseAttributes::Kind;
   const TensorType four = tokens({4, 8, 4});
+  // Blocks of half a row, for experts in two blocks; where some are dropped, there is room for 5 of 16.
+  const DispatchAttributes blocks{4, 2, 4, 2, 16, false}, summed_blocks{4, 2, 4, 2, 16, true};
+  const DispatchAttributes dropping_blocks{4, 2, 4, 2, 5, false};
+  const TensorType counts = tokens({8, 2, 2}), sent = array({8, 2, 16, 12});
   const TopKAttributes sigmoid_choice{.score = TopKAttributes::Score::sigmoid,
                                       .k = 4,
                                       .normalise = true,
@@ -102,6 +106,16 @@ inline std::vector<OpCase> small_op_cases() {
       {"expert_linear_grad", {q, four, q}, ExpertLinearAttributes{4, false}, {}},
       {"expert_linear_grad", {q, four, x}, ExpertLinearAttributes{4, false}, {}},
       {"expert_linear", {x, four, array({4, 16, 12})}, ExpertLinearAttributes{4, true}, {}},
+      {"expert_counts", {four}, blocks, {}},
+      {"expert_counts", {four}, dropping_blocks, {}},
+      {"dispatch", {x, four, counts}, blocks, {}},
+      {"dispatch", {q, four, counts}, dropping_blocks, {}},
+      {"combine", {sent, four, counts}, blocks, {}},
+      {"combine", {sent, four, counts}, summed_blocks, {}},
+      {"combine", {array({8, 2, 5, 12}), four, counts}, dropping_blocks, {}},
+      {"grouped_linear", {sent, counts, array({4, 24, 12})}, GroupedLinearAttributes{}, {}},
+      {"grouped_linear", {sent, counts, array({4, 12, 24})}, GroupedLinearAttributes{true, 1}, {}},
+      {"grouped_linear_grad", {sent, counts, array({8, 2, 16, 4})}, GroupedLinearAttributes{}, {}},
       {"weighted_sum", {q, array({4, 8, 4})}, {}, {}},
       {"weighted_sum_grad", {q, array({4, 8, 4}), array({4, 8, 12})}, {}, {}},
       {"layer_norm_moments", {x}, {}, {}},
@@ -204,7 +218,8 @@ inline std::pair<double, double> operand_range(const std::string& op, size_t ope
 
 inline int32_t random_integer(const std::string& op, size_t operand, std::mt19937& random) {
   if (op.starts_with("attention")) return static_cast<int32_t>(random() % 3);  // 0 is masked
-  if (op.starts_with("expert")) return static_cast<int32_t>(random() % 4);
+  if (op.starts_with("expert") || op == "dispatch" || op == "combine" || op.starts_with("grouped"))
+    return static_cast<int32_t>(random() % 4);
   if (op == "cross_entropy") return static_cast<int32_t>(random() % 3) * (operand == 3 ? -1 : 1);
   return static_cast<int32_t>(random() % 24);
 }

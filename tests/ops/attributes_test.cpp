@@ -165,6 +165,21 @@ Family expert_linear() {
   return {"expert_linear", {made, ExpertLinearAttributes{5, false}, ExpertLinearAttributes{4, true}}};
 }
 
+Family dispatch() {
+  const DispatchAttributes made{8, 2, 2, 2, 6, false};
+  [[maybe_unused]] const auto& [experts, expert_blocks, batch_blocks, length_blocks, rows, summed] = made;
+  return {"dispatch",
+          {made, DispatchAttributes{4, 2, 2, 2, 6, false}, DispatchAttributes{8, 4, 2, 2, 6, false},
+           DispatchAttributes{8, 2, 4, 2, 6, false}, DispatchAttributes{8, 2, 2, 1, 6, false},
+           DispatchAttributes{8, 2, 2, 2, 5, false}, DispatchAttributes{8, 2, 2, 2, 6, true}}};
+}
+
+Family grouped_linear() {
+  const GroupedLinearAttributes made{false, 0.5};
+  [[maybe_unused]] const auto& [transposed, filled] = made;
+  return {"grouped_linear", {made, GroupedLinearAttributes{true, 0.5}, GroupedLinearAttributes{false, 0.25}}};
+}
+
 Family rotary() {
   const RotaryAttributes made{{1.0f, 0.5f, 0.25f}, 1, false, false};
   [[maybe_unused]] const auto& [frequencies, magnitude, interleaved, backward] = made;
@@ -267,9 +282,10 @@ Family stack() {
 }
 
 std::vector<Family> families() {
-  return {adam(), sgd(),      momentum_sgd(), lion(),           schedules(),  clip(),  dropout(),      attention(),
-          cast(), constant(), initialise(),   embedding_grad(), layer_norm(), scale(), equations(),    stack(),
-          conv(), soft_cap(), clip_bounds(),  split(),          rotary(),     top_k(), expert_linear()};
+  return {adam(),      sgd(),           momentum_sgd(), lion(),          schedules(),      clip(),       dropout(),
+          attention(), cast(),          constant(),     initialise(),    embedding_grad(), layer_norm(), scale(),
+          equations(), stack(),         conv(),         soft_cap(),      clip_bounds(),    split(),      rotary(),
+          top_k(),     expert_linear(), dispatch(),     grouped_linear()};
 }
 
 }  // namespace
@@ -304,7 +320,7 @@ class AttributesTest : public QObject {
                    a.are<MomentumSgdAttributes>() || a.are<LionAttributes>() || a.are<ClipAttributes>() ||
                    a.are<ConvAttributes>() || a.are<SoftCapAttributes>() || a.are<ClipBoundsAttributes>() ||
                    a.are<SplitAttributes>() || a.are<RotaryAttributes>() || a.are<TopKAttributes>() ||
-                   a.are<ExpertLinearAttributes>(),
+                   a.are<ExpertLinearAttributes>() || a.are<DispatchAttributes>() || a.are<GroupedLinearAttributes>(),
                one.op.c_str());
     }
   }

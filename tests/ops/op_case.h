@@ -10,10 +10,12 @@
 #include "engine/ops/clip.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/conv.h"
+#include "engine/ops/dispatch.h"
 #include "engine/ops/embedding.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/expert_linear.h"
 #include "engine/ops/global_norm.h"
+#include "engine/ops/grouped_linear.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/lion.h"
@@ -69,6 +71,9 @@ inline std::vector<OpCase> op_cases() {
   const ScaleAttributes mean{0.5};
   const InitialiseAttributes normal{InitialiseAttributes::Kind::normal, 0.02, {0, 1}, {{12, 24}, DType::f32}};
   const InitialiseAttributes sinusoidal{InitialiseAttributes::Kind::sinusoidal, 1e4, {}, {{12, 24}, DType::f32}};
+  // Six blocks of four tokens along the batch, three of them along the length, for experts in two blocks of six.
+  const DispatchAttributes blocks{12, 2, 6, 3, 18, false};
+  const TensorType choices = tokens({12, 6, 6}), counts = tokens({18, 2, 6}), sent = array({18, 2, 18, 24});
   return {{"embedding", {tokens({12, 6}), array({36, 24})}, {}, {1}},
           {"embedding", {tokens({12, 6}), half({36, 24})}, {}, {1}},
           {"embedding_grad", {tokens({12, 6}), x}, EmbeddingGradAttributes{36}, {}},
@@ -130,6 +135,13 @@ inline std::vector<OpCase> op_cases() {
           {"top_k_grad", {x, tokens({12, 6, 6}), array({12, 6, 6})}, TopKAttributes{.k = 6}, {}},
           {"expert_linear", {x, tokens({12, 6, 6}), array({12, 18, 24})}, ExpertLinearAttributes{12, false}, {0, 2}},
           {"expert_linear_grad", {x, tokens({12, 6, 6}), array({12, 6, 6, 18})}, ExpertLinearAttributes{12, false}, {}},
+          {"expert_counts", {choices}, blocks, {}},
+          {"dispatch", {x, choices, counts}, blocks, {0}},
+          {"dispatch", {array({12, 6, 6, 24}), choices, counts}, blocks, {0}},
+          {"combine", {sent, choices, counts}, blocks, {0}},
+          {"grouped_linear", {sent, counts, array({12, 6, 24})}, GroupedLinearAttributes{}, {0, 2}},
+          {"grouped_linear", {sent, counts, array({12, 24, 6})}, GroupedLinearAttributes{true, 0.5}, {0, 2}},
+          {"grouped_linear_grad", {sent, counts, array({18, 2, 18, 6})}, GroupedLinearAttributes{}, {}},
           {"weighted_sum", {query, array({12, 6, 12})}, {}, {0, 1}},
           {"weighted_sum_grad", {query, array({12, 6, 12}), x}, {}, {}},
           {"layer_norm_moments", {x}, {}, {}},

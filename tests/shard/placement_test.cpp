@@ -70,7 +70,7 @@ bool is_composed(const FactorRule& rule) { return is_composed(rule.operands) || 
 // An op whose own dimensions are written in its attributes does not follow from local operands.
 bool sizes_are_attributes(const OpCase& one) {
   return one.op == "embedding_grad" || one.op == "constant" || one.op == "initialise" || one.op == "expert_linear" ||
-         one.op == "expert_linear_grad" ||
+         one.op == "expert_linear_grad" || one.attributes.are<DispatchAttributes>() ||
          (one.attributes.are<EquationAttributes>() && !one.attributes.as<EquationAttributes>().sizes.empty());
 }
 
