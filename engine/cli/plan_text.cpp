@@ -51,7 +51,7 @@ std::string first_cause(const Plan& plan, const Instruction& instruction) {
   const std::string cause = plan.cause(instruction);
   size_t end = cause.find('\n');
   if (end == std::string::npos) return cause;
-  return fmt::format("{}, and {} more", cause.substr(0, end), instruction.operands().size() - 1);
+  return fmt::format("{}, and {} more", cause.substr(0, end), instruction.moved().size() - 1);
 }
 
 std::string collective_table(const Plan& plan) {

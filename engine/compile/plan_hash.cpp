@@ -44,6 +44,7 @@ void add_instruction(Hasher& hasher, const Instruction& instruction) {
   hasher.add(instruction.kind()).add(instruction.channel()).add(instruction.op).add(instruction.payload_bytes());
   if (const CollectiveStart* start = instruction.as<CollectiveStart>()) {
     hasher.add(start->reduction).add(start->dtype);
+    if (start->counted) hasher.add(start->counted);
   }
   if (const CollectiveDone* done = instruction.as<CollectiveDone>()) hasher.add(done->start);
   add_axes(hasher, instruction.axes());

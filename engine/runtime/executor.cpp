@@ -375,10 +375,12 @@ std::unique_ptr<Executor::BoundInstruction> Executor::bind_receive(const Receive
 }
 
 std::unique_ptr<Executor::BoundInstruction> Executor::bind_start(const CollectiveStart& collective, int microbatch) {
-  require_pairs(collective.operands, collective.destinations, collective.moved);
+  std::vector<int> moved = collective.operands;
+  if (collective.counted) moved.resize(1);
+  require_pairs(moved, collective.destinations, collective.moved);
   std::vector<CollectivePart> parts;
   std::vector<int> destination_of;
-  for (size_t i = 0; i < collective.operands.size(); ++i) {
+  for (size_t i = 0; i < moved.size(); ++i) {
     const ProgramValue& from = plan_.program.values.at(collective.operands[i]);
     const ProgramValue& to = plan_.program.values.at(collective.destinations[i]);
     CollectivePart part;
@@ -389,6 +391,11 @@ std::unique_ptr<Executor::BoundInstruction> Executor::bind_start(const Collectiv
     part.split_dim = collective.moved[i].split_dim;
     part.concat_dim = collective.moved[i].concat_dim;
     part.reduction = collective.reduction;
+    if (collective.counted) {
+      const TensorView counts = view(collective.operands.at(2), microbatch);
+      part.received_rows = counts.i32();
+      part.row_groups = counts.shape.back();
+    }
     parts.push_back(std::move(part));
     if (collective.kind != InstructionKind::collective_permute) continue;
     const std::vector<int> members = plan_.mesh.group(device_, {collective.axes.begin(), collective.axes.end()});

@@ -360,10 +360,43 @@ class Lowering {
     return choices_.regather.empty() || !choices_.regather[value];
   }
 
+  // What says how many rows hold something, of rows or of what is made of them element by element; or no_id.
+  ValueId counts_of(ValueId rows) const {
+    while (graph_.values[rows].producer != no_id) {
+      const Op& op = graph_.ops[graph_.values[rows].producer];
+      const int operand = op.definition->counts_operand();
+      if (operand >= 0) return op.inputs[static_cast<size_t>(operand)];
+      if (op.inputs.empty() || graph_.rule(graph_.values[rows].producer).operands[0] !=
+                                   graph_.rule(graph_.values[rows].producer).results[0]) {
+        return no_id;
+      }
+      rows = op.inputs[0];
+    }
+    return no_id;
+  }
+
+  // Of rows of which only the first ones hold something, the counts as they lie before and after the path's all-to-all
+  // between blocks; empty where there is none, or more than one.
+  std::vector<int> counts_of_rows(ValueId value, const Sharding& from, const std::vector<ReshardStep>& path,
+                                  OpId user) {
+    if (path.size() != 1 || path[0].kind != InstructionKind::all_to_all) return {};
+    if (std::max(path[0].split_dim, path[0].concat_dim) > 1) return {};
+    const ValueId counts = counts_of(value);
+    if (counts == no_id) return {};
+    const auto blocks = [](const Sharding& rows) {
+      Sharding sharding = Sharding::replicated(3);
+      for (int d = 0; d < 2; ++d) sharding.dims[d] = rows.dims[d];
+      return sharding;
+    };
+    const int before = version(counts, blocks(from), user);
+    return {before, version(counts, blocks(path[0].result), user)};
+  }
+
   int reshard(ValueId value, int source, const Sharding& target, OpId user, Section section) {
     const int first = source;
     const Sharding from = lowered_.program.values[source].sharding;
     const std::vector<ReshardStep> path = reshard_path(from, target, mesh_);
+    const std::vector<int> counts = counts_of_rows(value, from, path, user);
     const int last = static_cast<int>(lowered_.program.values.size() + path.size()) - 1;
     const bool staged_here = making_[source].task == task_ && making_[source].section == section;
     size_t stage = staged_here ? making_[source].stages : 0;
@@ -372,6 +405,11 @@ class Lowering {
       Instruction instruction =
           reshard_instruction(part, lowered_.program.values, mesh_, {user, first, last}, source, made);
       instruction.phase = phase_;
+      if (part.kind == InstructionKind::all_to_all && !counts.empty()) {
+        CollectiveStart& exchange = *instruction.as<CollectiveStart>();
+        exchange.operands.insert(exchange.operands.end(), counts.begin(), counts.end());
+        exchange.counted = true;
+      }
       if (section == Section::main) {
         task().main.push_back(std::move(instruction));
       } else {

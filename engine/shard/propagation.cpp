@@ -88,7 +88,8 @@ class Propagation {
     places_.clear();
     const bool broadcasts = stage_ != Stage::all && only_passes_through(rule);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
-      const bool gives = !broadcasts || has_all_factors(rule, rule.operands[i]);
+      const bool counts = static_cast<int>(i) == op.definition->counts_operand();
+      const bool gives = !counts && (!broadcasts || has_all_factors(rule, rule.operands[i]));
       places_.push_back({op.inputs[i], &rule.operands[i], gives});
     }
     for (size_t i = 0; i < op.outputs.size(); ++i) places_.push_back({op.outputs[i], &rule.results[i]});

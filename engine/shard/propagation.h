@@ -19,6 +19,7 @@ using PropagationObserver = std::function<void(ValueId value, int dim, AxisIndex
 //   2. through the dimensions that any op passes through (batch and columns of a product);
 //   3. through contractions too;
 //   4. and from what is broadcast (a bias, a position table), which until then takes layouts but gives none.
+// Counts of rows (OpDefinition::counts_operand) give none at all: they follow the rows.
 // In each, ops in graph order, then in reverse, until nothing changes. Lists only grow, so it terminates; the order is
 // fixed, so it is deterministic. Where two lists disagree the common major part is taken. Returns a layout for every
 // value that a forward op touches.

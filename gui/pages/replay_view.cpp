@@ -218,7 +218,7 @@ void ReplayView::show_leg(int number) {
                           qt(to_string(leg.moves.move().after, replay_->plan->mesh)));
   if (replay_->legs.size() > 1)
     text += tr("   |   instruction %1 of %2 of the reshard").arg(number + 1).arg(replay_->legs.size());
-  if (const size_t arrays = instruction.operands().size(); arrays > 1)
+  if (const size_t arrays = instruction.moved().size(); arrays > 1)
     text += tr("   |   one of %1 arrays that move in one go").arg(arrays);
   if (piece_scope(leg) == PieceScope::group) text += tr("   |   pieces of one group of devices");
   if (piece_scope(leg) == PieceScope::device) text += tr("   |   pieces of one device");

@@ -342,7 +342,7 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
                                  short_cause(qt(plan->cause(instruction)))));
     item->setToolTip(1, share < all ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
                                           .arg(qt(exact_bytes(share)), qt(exact_bytes(all)))
-                                          .arg(instruction.operands().size())
+                                          .arg(instruction.moved().size())
                                     : tr("%1 sent by each device").arg(qt(exact_bytes(share))));
     item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
   }

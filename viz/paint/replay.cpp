@@ -53,8 +53,7 @@ class Maker {
       chosen.step = *sender;
     }
     const Instruction& instruction = at(chosen.step);
-    if (!lays_out_anew(instruction) || chosen.number >= static_cast<int>(instruction.operands().size()))
-      return std::nullopt;
+    if (!lays_out_anew(instruction) || chosen.number >= array_count(instruction)) return std::nullopt;
     std::vector<Operand> chain{chosen};
     if (instruction.kind() != InstructionKind::send) {
       while (const std::optional<Operand> before = maker_of(chain.front())) chain.insert(chain.begin(), *before);
@@ -97,7 +96,13 @@ class Maker {
     return std::nullopt;
   }
 
+  // Counts, which say how much of an array moves, are no arrays of its own.
+  static int array_count(const Instruction& instruction) {
+    return static_cast<int>(instruction.moved().empty() ? instruction.operands().size() : instruction.moved().size());
+  }
+
   std::optional<Operand> joined(const Operand& found, const Operand& operand) const {
+    if (found.number >= array_count(at(found.step))) return std::nullopt;
     const Cause &a = at(found.step).moved()[found.number].cause, &b = at(operand.step).moved()[operand.number].cause;
     return a.user == b.user && a.to == b.to ? std::optional(found) : std::nullopt;
   }
