@@ -52,6 +52,7 @@ ValueId add_positions(const DecoderModule& module, ValueId x, int64_t length) {
 Graph build_decoder(const DecoderOptions& options, const ModelContext& context, int64_t length, DType compute) {
   Graph graph;
   const auto [tokens, labels] = add_tokens_and_labels(graph, context.batch_size, length, options.vocabulary);
+  for (ValueId value : {tokens, labels}) graph.values[value].logical = {"batch", "length"};
   const DecoderModule model(graph, options, context.seed, compute);
   const DecoderNames& names = options.names;
 

@@ -1,13 +1,17 @@
 #include "models/decoder_experts.h"
 
 #include "engine/ops/clip.h"
+#include "engine/ops/dispatch.h"
 #include "engine/ops/expert_linear.h"
+#include "engine/ops/grouped_linear.h"
 #include "engine/ops/registry.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/split.h"
 #include "models/decoder_feed_forward.h"
 #include "models/initialisers.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace shardscope {
@@ -26,14 +30,43 @@ class Experts {
   Experts(const DecoderModule& module, ValueId choices)
       : module_(module), options_(module.options()), experts_(options_.experts), choices_(choices) {}
 
-  ValueId apply(ValueId x) const {
+  // x (b, s, e) -> (b, s, k, e).
+  ValueId apply(ValueId x) {
+    const bool travels = options_.blocks.experts > 1 || experts_.capacity_factor > 0;
+    if (!travels) return gated_feed_forward(x);
+    const DispatchAttributes blocks = blocks_of_tokens();
+    const std::vector<ValueId> counted = ops().append_all("expert_counts", {choices_}, blocks, "counts");
+    counts_ = counted[0];
+    call(counts_, {});
+    const ValueId sent = ops().append("dispatch", {x, choices_, counts_}, blocks);
+    const ValueId back = ops().append("combine", {gated_feed_forward(sent), choices_, counts_}, blocks);
+    call(back, {"batch", "length", "", "embed"});
+    return back;
+  }
+
+ private:
+  const Module& ops() const { return module_.module(); }
+
+  ValueId gated_feed_forward(ValueId x) const {
     const auto [gate, up] = experts_.by_turns ? gate_and_up_by_turns() : gate_and_up();
     const ValueId inner = gated(multiply(x, gate), multiply(x, up));
     return multiply(inner, down());
   }
 
- private:
-  const Module& ops() const { return module_.module(); }
+  // Of the tokens that a device has, for the experts that a device has.
+  DispatchAttributes blocks_of_tokens() {
+    const Shape& chosen = module_.graph().type(choices_).shape;
+    const TokenBlocks& blocks = options_.blocks;
+    DispatchAttributes made{experts_.count, blocks.experts, blocks.batch, blocks.length, 1, false};
+    const int64_t tokens = element_count(chosen) / chosen[2] / blocks.batch / blocks.length;
+    const double even = static_cast<double>(tokens * chosen[2]) / static_cast<double>(blocks.experts);
+    made.rows = tokens * std::min(chosen[2], made.block_experts());
+    if (experts_.capacity_factor > 0) {
+      made.rows = std::clamp<int64_t>(std::llround(std::ceil(experts_.capacity_factor * even)), 1, made.rows);
+    }
+    filled_ = std::min(1.0, even / static_cast<double>(made.rows));
+    return made;
+  }
   void call(ValueId value, std::vector<std::string> logical) const {
     module_.graph().values[value].logical = std::move(logical);
   }
@@ -78,12 +111,29 @@ class Experts {
   }
 
   ValueId multiply(ValueId x, const ExpertLayer& layer) const {
+    if (counts_ != no_id) return multiply_rows(x, layer);
     const ExpertLinearAttributes attributes{experts_.count, experts_.by_turns};
     const ValueId y = ops().append("expert_linear", {x, choices_, layer.kernels}, attributes, layer.leaf);
     call(y, {"batch", "length", "", layer.features});
     if (layer.bias == no_id) return y;
     const ValueId bias = bias_of_slots(layer);
     return ops().add(y, bias, std::string(layer.leaf) + "/add");
+  }
+
+  // The same of rows that were sent. Biases are kernels of one column, of ones.
+  ValueId multiply_rows(ValueId rows, const ExpertLayer& layer) const {
+    const GroupedLinearAttributes attributes{experts_.by_turns, filled_};
+    const std::string leaf = layer.leaf;
+    const ValueId y = ops().append("grouped_linear", {rows, counts_, layer.kernels}, attributes, leaf);
+    if (layer.bias == no_id) return y;
+    TensorType column = module_.graph().type(y);
+    column.shape.back() = 1;
+    const ValueId ones = module_.filled(1, column, leaf + "/ones");
+    const ValueId kernels =
+        ops().append("rearrange", {layer.bias}, EquationAttributes{"e(fo)->efo", {{'o', 1}}}, leaf + "/as_column");
+    const ValueId bias = ops().append("grouped_linear", {ones, counts_, kernels},
+                                      GroupedLinearAttributes{false, filled_}, leaf + "/bias");
+    return ops().add(y, bias, leaf + "/add");
   }
 
   // The row of biases that each slot's expert has.
@@ -113,6 +163,8 @@ class Experts {
   const DecoderOptions& options_;
   const DecoderExperts& experts_;
   ValueId choices_;
+  ValueId counts_ = no_id;  // of rows that are sent; no_id: none is
+  double filled_ = 1;
 };
 
 // A state of zeros that steps do not change.

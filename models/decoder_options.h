@@ -7,6 +7,7 @@
 
 #include "engine/ops/rotary.h"
 #include "engine/ops/top_k.h"
+#include "models/registry.h"
 
 namespace shardscope {
 
@@ -44,6 +45,9 @@ struct DecoderExperts {
   // down((up + 1) gate sigmoid(alpha gate)) of gate and up clipped at `limit`.
   bool by_turns = false;
   double alpha = 1, limit = 0;
+  // Rows that a block of experts takes of a block of tokens, over those that it gets where all experts are chosen
+  // equally often; 0: as many as may come.
+  double capacity_factor = 0;
 };
 
 // Latent attention (DeepSeek-V2): queries, and keys and values, are made from normalised rows of these ranks; of a
@@ -91,6 +95,7 @@ struct DecoderOptions {
   std::optional<DecoderLatent> latent;
   bool sinks = false;  // of attention, one score a head
   DecoderNames names;
+  TokenBlocks blocks;
 };
 
 }  // namespace shardscope

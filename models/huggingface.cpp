@@ -55,6 +55,8 @@ Graph build_huggingface(const OptionList& options, const ModelContext& context) 
                         fmt::format("{} positions, and the model has learned {}", length, decoder.positions),
                         "data.sequence_length", fmt::format("at most {}", decoder.positions)});
   }
+  decoder.experts.capacity_factor = real_option(options, "capacity_factor");
+  decoder.blocks = context.blocks;
   return build_decoder(decoder, context, length, compute_dtype(options));
 }
 
@@ -99,6 +101,8 @@ ModelDefinition huggingface() {
             0,
             "first values: the folder's weights where there are any, or random",
             {"weights", "random"}},
+           {"capacity_factor", 0.0, false, 0, 1e6,
+            "room for tokens at a block of experts, over what it gets where all are chosen equally often; 0: for all"},
            compute_dtype_option()},
           check_huggingface,
           build_huggingface,

@@ -9,12 +9,20 @@
 
 namespace shardscope {
 
+// Equal blocks in which a model may work on the tokens (batch, length) of a batch and on its experts, so that a device
+// can have some blocks to itself: as many of each as are worth while.
+struct TokenBlocks {
+  int64_t batch = 1, length = 1, experts = 1;
+  bool operator==(const TokenBlocks&) const = default;
+};
+
 // What a model is built for: sizes of the data and switches of the run.
 struct ModelContext {
   int64_t batch_size = 1;
   bool deterministic = true;
   int64_t seed = 0;             // of first values and dropout
   int64_t sequence_length = 0;  // what the data say; 0: nothing. For models that have no length of their own
+  TokenBlocks blocks = {};
 };
 
 // A network: its hyperparameters, its forward pass with the loss, and the layouts worth printing. Knows no mesh.

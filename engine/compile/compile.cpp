@@ -9,6 +9,7 @@
 #include "engine/compile/passes.h"
 #include "engine/compile/pins.h"
 #include "engine/compile/plan_hash.h"
+#include "engine/compile/token_split.h"
 #include "engine/compile/training_graph.h"
 #include "engine/config/write.h"
 #include "engine/graph/casts.h"
@@ -135,8 +136,9 @@ WrittenTraining write_training(const ResolvedRun& run, const Machine& machine, c
     const TrainingGraph& training = made.training;
     made.resolved = pass("resolve", [&] {
       const SpecTargets arrays = spec_targets(training.graph);
-      return pin_specs(arrays, resolve_run_specs(sharding, *run.mesh, arrays.targets), training.graph, mesh,
-                       training.cotangents);
+      ResolvedSpecs specs = resolve_run_specs(sharding, *run.mesh, arrays.targets);
+      pin_exchanged_rows(run.split, arrays, training.graph, specs);
+      return pin_specs(arrays, std::move(specs), training.graph, mesh, training.cotangents);
     });
     made.placed = pass("propagate", [&] {
       return place_as_written(made.resolved.pins, training.graph, mesh, training.cotangents, stop);

@@ -12,6 +12,14 @@
 
 namespace shardscope {
 
+// Tokens and experts, as they are split (see token_split.h).
+struct TokenSplit {
+  TokenBlocks blocks;
+  std::vector<std::string> experts;  // mesh axes that split experts, to which tokens travel
+  std::vector<std::string> tokens;   // that split tokens besides, those of the length first
+  std::string place, origin;         // of what splits experts, in the run file and for people
+};
+
 // A run file's values with every name looked up, every option read and the mesh built, once: what the passes of
 // compile() work on. What is missing has an error.
 struct ResolvedRun {
@@ -28,6 +36,7 @@ struct ResolvedRun {
   int64_t microbatch_rows = 1;  // of a microbatch, on all devices
   int64_t sequence_length = 0;  // what the data say; 0: nothing
   bool batch_known = false;     // they are what the file means
+  TokenSplit split;             // as its graph has it
   std::vector<Error> errors;    // unknown model, data kind, optimizer or option, faults of the mesh
 };
 ResolvedRun resolve_run(const RunConfig& config);

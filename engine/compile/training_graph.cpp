@@ -10,6 +10,7 @@
 #include "engine/compile/data_request.h"
 #include "engine/compile/metric_outputs.h"
 #include "engine/compile/recomputed_ops.h"
+#include "engine/compile/token_split.h"
 #include "engine/data/data_kind.h"
 #include "engine/data/token_rows.h"
 #include "engine/graph/autodiff.h"
@@ -124,8 +125,13 @@ ForwardGraph build_forward(const RunConfig& config) {
   std::vector<Error>& errors = run.errors;
   if (!run.may_build) return result;
   try {
-    result.graph = run.model->build(run.model_options,
-                                    {run.microbatch_rows, config.deterministic, config.seed, run.sequence_length});
+    ModelContext context{run.microbatch_rows, config.deterministic, config.seed, run.sequence_length};
+    result.graph = run.model->build(run.model_options, context);
+    if (run.mesh && run.batch_known && has_experts(*result.graph)) {
+      run.split = token_split(config, *run.mesh, *result.graph);
+    }
+    context.blocks = run.split.blocks;
+    if (context.blocks != TokenBlocks{}) result.graph = run.model->build(run.model_options, context);
   } catch (const Failure& failure) {
     append(errors, failure.errors());
     return result;
