@@ -113,7 +113,7 @@ ExportKind picture(const char* form, const char* what) {
     draw(source, choice, target, form);
   };
   ExportKind kind{form,  what,
-                  form,  {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "run"},
+                  form,  {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "machine", "run"},
                   false, write};
   kind.step_pages = {"collectives", "timeline"};
   kind.is_picture = true;

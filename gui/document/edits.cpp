@@ -212,6 +212,14 @@ void add_pipeline_axis(Document& document) {
   if (loses_order) document.tell(order_lost());
 }
 
+void put_innermost(Document& document, AxisIndex axis) {
+  RunConfig config = document.config();
+  const auto moved = config.mesh_axes.begin() + axis;
+  const QString name = qt(moved->name);
+  std::rotate(moved, moved + 1, config.mesh_axes.end());
+  document.edit(std::move(config), Document::tr("%1 innermost").arg(name));
+}
+
 void set_seed(Document& document, int64_t seed) {
   RunConfig config = document.config();
   config.seed = seed;

@@ -57,6 +57,8 @@ void set_hosts(Document& document, const std::string& hosts);
 void set_machine(Document& document, const Machine& machine);
 // By its name, or the path of its file (find_machine()).
 void choose_machine(Document& document, const QString& name);
+// The mesh axis becomes the last one, which runs over neighbouring devices.
+void put_innermost(Document& document, AxisIndex axis);
 void set_seed(Document& document, int64_t seed);
 void set_deterministic(Document& document, bool deterministic);
 

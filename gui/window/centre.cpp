@@ -9,6 +9,7 @@
 #include "gui/look/steady_tabs.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/layout_page.h"
+#include "gui/pages/machine_page.h"
 #include "gui/pages/pipeline_page.h"
 #include "gui/planning/later_turn.h"
 
@@ -40,6 +41,8 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
            tr("The stages of the pipeline, and which microbatch each works on when."));
   compare_ = new ComparePage(workspace);
   add_page(compare_, tr("Comp&are"), tr("Plans beside each other: those you pinned, and all meshes of these devices."));
+  add_page(new MachinePage(workspace), tr("Mac&hine"),
+           tr("The machine that plans are made for, and what each mesh axis moves over which of its links."));
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);

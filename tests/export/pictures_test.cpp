@@ -72,6 +72,7 @@ class PicturesTest : public QObject {
     QTest::newRow("timeline") << "timeline" << QByteArray("<text");
     QTest::newRow("pipeline") << "pipeline" << QByteArray("No pipeline");
     QTest::newRow("compare") << "compare" << QByteArray("the one that is shown");
+    QTest::newRow("machine") << "machine" << QByteArray("Link rate");
   }
   void each_page_can_be_drawn() {
     QFETCH(QString, page);

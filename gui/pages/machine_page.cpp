@@ -1,0 +1,139 @@
+#include "gui/pages/machine_page.h"
+
+#include <QCompleter>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "engine/machine/host_machine.h"
+#include "engine/machine/machine_library.h"
+#include "gui/document/edits.h"
+#include "gui/document/text.h"
+#include "gui/look/bar_delegate.h"
+#include "gui/look/field_guard.h"
+#include "gui/pages/machine_words.h"
+
+namespace shardscope {
+
+MachinePage::MachinePage(Workspace& workspace, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      advice_(new QLabel(this)),
+      move_(new QPushButton(this)),
+      canvas_(new MachineCanvas(workspace, this)),
+      traffic_(new MachineTraffic(workspace, this)),
+      table_(new QTreeView(this)) {
+  setObjectName("machinePage");
+  make_table();
+  advice_->setObjectName("machineAdvice");
+  advice_->setWordWrap(true);
+  move_->setObjectName("moveAxis");
+  connect(move_, &QPushButton::clicked, this, [this] {
+    if (const std::optional<AxisIndex> axis = traffic_->axis_to_move()) put_innermost(workspace_.document, *axis);
+  });
+  auto* below = new QHBoxLayout;
+  below->setContentsMargins(10, 6, 10, 6);
+  below->addWidget(advice_, 1);
+  below->addWidget(move_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(make_head());
+  layout->addWidget(canvas_, 3);
+  layout->addWidget(table_, 1);
+  layout->addLayout(below);
+  connect(&workspace.planner, &Planner::delivered, this, &MachinePage::show_plan);
+  connect(&workspace.document, &Document::configChanged, this, &MachinePage::show_choice);
+  show_plan();
+}
+
+QWidget* MachinePage::make_head() {
+  auto* head = new QWidget(this);
+  auto* row = new QHBoxLayout(head);
+  row->setContentsMargins(10, 4, 10, 4);
+  auto* label = new QLabel(tr("Machine"), head);
+  label->setProperty("muted", true);
+  machines_ = new QComboBox(head);
+  label->setBuddy(machines_);
+  machines_->setObjectName("machineChoice");
+  machines_->setAccessibleName(tr("Machine that plans are made for"));
+  machines_->setToolTip(
+      tr("What the plan is made for: this host, a machine by its name, or the path of a machine's "
+         "file. A part of a name finds it."));
+  machines_->setEditable(true);
+  machines_->setInsertPolicy(QComboBox::NoInsert);
+  machines_->setMinimumContentsLength(16);
+  machines_->addItem(qt(std::string(host_name)));
+  for (std::string_view name : library_names()) machines_->addItem(qt(name));
+  machines_->completer()->setFilterMode(Qt::MatchContains);
+  machines_->completer()->setCompletionMode(QCompleter::PopupCompletion);
+  guard_field(machines_);
+  guard_field(machines_->lineEdit());
+  const auto choose = [this] {
+    const QString name = machines_->currentText().trimmed();
+    if (!name.isEmpty() && name != machines_->property("shown").toString()) choose_machine(workspace_.document, name);
+    else show_choice();
+  };
+  connect(machines_, &QComboBox::activated, this, choose);
+  connect(machines_->lineEdit(), &QLineEdit::editingFinished, this, choose);
+  device_ = new QLabel(head);
+  device_->setObjectName("machineDevice");
+  device_->setProperty("muted", true);
+  device_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  row->addWidget(label);
+  row->addWidget(machines_);
+  row->addWidget(device_, 1);
+  return head;
+}
+
+void MachinePage::make_table() {
+  table_->setObjectName("machineTraffic");
+  table_->setAccessibleName(tr("What mesh axes move over which links"));
+  table_->setModel(traffic_);
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setAlternatingRowColors(true);
+  table_->setUniformRowHeights(true);
+  table_->setRootIsDecorated(false);
+  table_->header()->setStretchLastSection(false);
+  table_->header()->setSectionsMovable(false);
+  table_->setItemDelegate(new CellDelegate(table_));
+  table_->setItemDelegateForColumn(MachineTraffic::seconds_column,
+                                   new BarDelegate(MachineTraffic::bar_role, BarDelegate::Ink::muted, table_));
+  const int widths[] = {140, 110, 90, 90, 110, 160};
+  for (int column = 0; column < MachineTraffic::columns; ++column) table_->setColumnWidth(column, widths[column]);
+  connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& current) {
+    canvas_->show_group(current.isValid() ? traffic_->axes(current.row()) : AxisList());
+  });
+}
+
+void MachinePage::show_choice() {
+  const RunConfig& config = workspace_.document.config();
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  QString shown = plan ? qt(plan->machine.name) : QString();
+  for (int i = 0; i < machines_->count(); ++i)
+    if (machine_choice(machines_->itemText(i).toStdString()) == config.machine) shown = machines_->itemText(i);
+  machines_->setProperty("shown", shown);
+  if (!machines_->lineEdit()->hasFocus() || !machines_->lineEdit()->isModified()) machines_->setEditText(shown);
+}
+
+void MachinePage::show_plan() {
+  show_choice();
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const QString summary = plan ? device_summary(plan->machine) : QString();
+  device_->setText(summary);
+  device_->setToolTip(plan ? summary + "\n" + qt(plan->machine.source) : QString());
+  const QString advice = traffic_->advice();
+  advice_->setText(!advice.isEmpty() || !plan  ? advice
+                   : traffic_->rowCount() == 0 ? tr("The devices exchange nothing in a step.")
+                                               : tr("No mesh axis would be better off on other links."));
+  const std::optional<AxisIndex> axis = traffic_->axis_to_move();
+  move_->setVisible(axis.has_value());
+  if (axis) {
+    move_->setText(tr("Put %1 innermost").arg(qt(plan->mesh.axes()[*axis].name)));
+    move_->setToolTip(tr("The last axis of the mesh runs over neighbouring devices, which have the fastest links."));
+  }
+}
+
+}  // namespace shardscope

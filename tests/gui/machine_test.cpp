@@ -1,0 +1,130 @@
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTest>
+#include <QTreeView>
+#include <algorithm>
+
+#include "gui/pages/machine_page.h"
+#include "gui/window/presets.h"
+#include "gui/window/window.h"
+#include "tests/test_program.h"
+
+namespace machine_test {
+
+using namespace shardscope;
+
+// The page of the machine, with real plans for machines that nobody here has.
+class MachinePageTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 60000;
+  std::unique_ptr<MainWindow> window_;
+
+  Workspace& workspace() { return window_->workspace(); }
+  Document& document() { return workspace().document; }
+  template <class Widget>
+  Widget* find(const char* name) {
+    return window_->findChild<Widget*>(name);
+  }
+
+  void open(std::vector<MeshAxis> axes, const std::string& machine) {
+    RunConfig config = load_preset("llama_tiny");
+    config.mesh_axes = std::move(axes);
+    config.sharding.mode = LayoutMode::as_written;
+    config.machine = machine.empty() ? machine : '"' + machine + '"';
+    for (auto& [option, value] : config.data.options)
+      if (option == "batch_size") value = int64_t(64);
+    document().reset(config, {});
+    settle();
+  }
+
+  void settle() {
+    QTRY_VERIFY_WITH_TIMEOUT(!workspace().planner.is_busy(), patience);
+    QVERIFY2(workspace().planner.is_current(),
+             workspace().planner.errors().empty() ? "" : to_string(workspace().planner.errors().front()).c_str());
+  }
+
+  const MachinePicture& picture() { return find<MachineCanvas>("machineCanvas")->picture(); }
+
+ private slots:
+  void init() {
+    window_ = std::make_unique<MainWindow>(compiled_plans(), SHARDSCOPE_BINARY_DIR "/bin/shardrun");
+    window_->resize(1280, 800);
+    window_->show();
+    window_->show_page("machine");
+  }
+  void cleanup() {
+    document().reset(document().config(), {});
+    window_.reset();
+  }
+
+  void a_name_is_found_by_a_part_of_it_and_undone() {
+    open({{"data", 8}, {"model", 2}}, "");
+    auto* machines = find<QComboBox>("machineChoice");
+    const std::string before = document().config().machine;
+    machines->setFocus();
+    machines->lineEdit()->selectAll();
+    QTest::keyClicks(machines->lineEdit(), "dgx_h100");
+    QTest::keyClick(machines->lineEdit(), Qt::Key_Return);
+    settle();
+    QCOMPARE(document().config().machine, std::string("\"dgx_h100\""));
+    QCOMPARE(picture().boxes.front().level, 1);
+    document().undo_stack().undo();
+    settle();
+    QCOMPARE(document().config().machine, before);
+  }
+
+  void a_name_that_is_none_is_a_problem_and_nothing_is_lost() {
+    open({{"data", 8}, {"model", 2}}, "dgx_h100");
+    auto* machines = find<QComboBox>("machineChoice");
+    machines->setFocus();
+    machines->lineEdit()->selectAll();
+    QTest::keyClicks(machines->lineEdit(), "dgx_h10");
+    QTest::keyClick(machines->lineEdit(), Qt::Key_Escape);  // what it proposes
+    QTest::keyClick(machines->lineEdit(), Qt::Key_Return);
+    QTRY_VERIFY_WITH_TIMEOUT(!workspace().planner.is_busy(), patience);
+    if (document().config().machine == "\"dgx_h100\"") return;  // the proposal was taken
+    QVERIFY(!workspace().planner.errors().empty());
+    QVERIFY(!picture().devices.empty());
+    document().undo_stack().undo();
+    settle();
+  }
+
+  void a_click_selects_the_device_and_a_row_frames_its_group() {
+    open({{"data", 8}, {"model", 2}}, "dgx_h100");
+    auto* canvas = find<MachineCanvas>("machineCanvas");
+    const MachinePicture::Cell cell = picture().devices.back();
+    QTest::mouseClick(canvas, Qt::LeftButton, {},
+                      QPointF(cell.place.x + cell.place.width / 2, cell.place.y + cell.place.height / 2).toPoint());
+    QCOMPARE(workspace().selection.device(), std::optional(cell.device));
+    const QImage before = canvas->grab().toImage();
+    auto* table = find<QTreeView>("machineTraffic");
+    QVERIFY(table->model()->rowCount() > 0);
+    table->setCurrentIndex(table->model()->index(0, 0));
+    QVERIFY(canvas->grab().toImage() != before);
+  }
+
+  // Tensor parallelism between hosts, data parallelism within: the wrong way round.
+  void a_heavy_axis_on_slow_links_is_marked_and_moved_in_one_undoable_click() {
+    open({{"model", 2}, {"data", 8}}, "dgx_h100");
+    auto* move = find<QPushButton>("moveAxis");
+    QVERIFY2(move->isVisible(), qPrintable(find<QLabel>("machineAdvice")->text()));
+    const double before = workspace().planner.plan()->simulation.seconds;
+    QTest::mouseClick(move, Qt::LeftButton);
+    settle();
+    QCOMPARE(document().config().mesh_axes.back().name, std::string("model"));
+    QVERIFY(workspace().planner.plan()->simulation.seconds < before);
+    QVERIFY(!move->isVisible());
+    document().undo_stack().undo();
+    settle();
+    QCOMPARE(document().config().mesh_axes.back().name, std::string("data"));
+  }
+};
+
+REGISTER_WINDOW_TEST(MachinePageTest)
+
+}  // namespace machine_test
+
+#include "machine_test.moc"
