@@ -112,9 +112,10 @@ ExportKind picture(const char* form, const char* what) {
   const auto write = [form](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
     draw(source, choice, target, form);
   };
-  ExportKind kind{form,  what,
-                  form,  {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "machine", "run"},
-                  false, write};
+  ExportKind kind{
+      form,  what,
+      form,  {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "machine", "run"},
+      false, write};
   kind.step_pages = {"collectives", "timeline"};
   kind.is_picture = true;
   return kind;

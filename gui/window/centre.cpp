@@ -41,7 +41,7 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
            tr("The stages of the pipeline, and which microbatch each works on when."));
   compare_ = new ComparePage(workspace);
   add_page(compare_, tr("Comp&are"), tr("Plans beside each other: those you pinned, and all meshes of these devices."));
-  add_page(new MachinePage(workspace), tr("Mac&hine"),
+  add_page(new MachinePage(workspace), tr("Machi&ne"),
            tr("The machine that plans are made for, and what each mesh axis moves over which of its links."));
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
