@@ -21,7 +21,8 @@ using namespace shardscope;
 namespace {
 
 constexpr int patience = 60000;  // ms
-const QStringList pages = {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "machine", "run"};
+const QStringList pages = {"layout",   "flow",    "memory",  "collectives", "timeline",
+                           "pipeline", "compare", "machine", "run"};
 
 QString name_of(const QWidget& widget) {
   return QString("%1 %2").arg(widget.metaObject()->className(), widget.objectName());
