@@ -36,6 +36,7 @@ int run_command(int argc, char** argv) {
   add_train(app, line);
   add_export(app, line);
   add_suggest(app, line);
+  add_lint(app, line);
   add_new(app, line);
   add_checkpoint(app, line);
   add_calibrate(app, line);

@@ -26,6 +26,7 @@ void add_calibrate(CLI::App& app, CommandLine& line);
 void add_machines(CLI::App& app, CommandLine& line);
 void add_export(CLI::App& app, CommandLine& line);
 void add_suggest(CLI::App& app, CommandLine& line);
+void add_lint(CLI::App& app, CommandLine& line);
 void add_checkpoint(CLI::App& app, CommandLine& line);
 void add_rank(CLI::App& app, CommandLine& line);
 void add_host_agent(CLI::App& app, CommandLine& line);

@@ -6,7 +6,7 @@
 #include "engine/config/write.h"
 #include "engine/export/plan_words.h"
 #include "engine/export/spec_json.h"
-#include "engine/plan/advice.h"
+#include "engine/lint/lint.h"
 #include "engine/plan/host_groups.h"
 
 namespace shardscope {
@@ -82,6 +82,12 @@ Json communication(const Plan& plan) {
 Json texts(const std::vector<Error>& errors) {
   Json list = Json::array();
   for (const Error& error : errors) list.push_back(to_string(error));
+  return list;
+}
+
+std::vector<Error> advice(const Plan& plan) {
+  std::vector<Error> list;
+  for (const Finding& finding : certain_findings(plan)) list.push_back(to_error(finding));
   return list;
 }
 

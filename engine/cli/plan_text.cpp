@@ -6,7 +6,7 @@
 #include "engine/base/plural.h"
 #include "engine/cli/plan_report.h"
 #include "engine/cli/text_table.h"
-#include "engine/plan/advice.h"
+#include "engine/lint/lint.h"
 #include "engine/plan/host_groups.h"
 
 namespace shardscope {
@@ -106,7 +106,8 @@ std::string plan_text(const Plan& plan) {
   if (!plan.bf16_products.empty()) text += fmt::format("bf16 matrix products: {}\n", plan.bf16_products);
   text += fmt::format("Plan {:016x}, made in {:.1f} ms\n", plan.hash, plan.planning_milliseconds);
   for (const Error& warning : plan.warnings) text += fmt::format("warning: {}\n", to_string(warning));
-  for (const Error& said : advice(plan)) text += fmt::format("advice: {}\n", to_string(said));
+  for (const Finding& finding : certain_findings(plan))
+    text += fmt::format("advice: {}\n", to_string(to_error(finding)));
   return text;
 }
 

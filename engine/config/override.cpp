@@ -63,6 +63,8 @@ JsonNode settable_document(const RunConfig& config) {
   if (!zero.find("axis")) zero.add("axis", JsonNode::of(std::string()));
   if (!document.find("schedule")) document.add("schedule", to_node(config.schedule));
   if (!document.find("pipeline")) document.add("pipeline", to_node(config.pipeline));
+  if (!document.find("lint")) document.add("lint", JsonNode::object());
+  if (!document.find("lint")->find("off")) document.find("lint")->add("off", JsonNode::object());
   if (!document.find("machine")) document.add("machine", JsonNode::of(std::string(run_file::this_host)));
   if (!document.find("hosts")) document.add("hosts", JsonNode::of(std::string()));
   return document;
@@ -268,6 +270,10 @@ class Overrides {
     if (steps.size() == 3 && steps[0].name == "sharding" && steps[1].name == "constraints") {
       std::optional<JsonNode> value = value_like(example_spec(), text, path);
       if (value) put_at(*document_.find("sharding")->find("constraints"), steps[2].name, std::move(*value), path, true);
+      return true;
+    }
+    if (steps.size() == 3 && steps[0].name == "lint" && steps[1].name == "off") {
+      put_at(*document_.find("lint")->find("off"), steps[2].name, JsonNode::of(text), path);
       return true;
     }
     if (path == "sharding.memory_limit_mib") {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/options.h"
@@ -71,6 +72,12 @@ struct PipelineConfig {
   bool operator==(const PipelineConfig&) const = default;
 };
 
+// Rules of lint that are turned off (engine/lint/rules/lint_rule.h), each with the reason, in file order.
+struct LintConfig {
+  std::vector<std::pair<std::string, std::string>> off;
+  bool operator==(const LintConfig&) const = default;
+};
+
 // One run, as its file says it: plain values, no defaults left open. See resources/run_file.schema.json.
 struct RunConfig {
   NamedOptions model;
@@ -81,6 +88,7 @@ struct RunConfig {
   NamedOptions optimizer;  // its name empty: none, the run is forward alone
   ScheduleConfig schedule;
   PipelineConfig pipeline;
+  LintConfig lint;
   std::string machine;  // JSON text of what it is planned for (engine/machine/chosen_machine.h); empty: this host
   std::string hosts;    // of its ranks, in order: "h0:4,h1:4"; empty: this host alone
   int64_t seed = 0;

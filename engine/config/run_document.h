@@ -17,7 +17,7 @@ RunConfig read_run_document(const JsonNode& document, const std::string& file_na
 
 // The document that says `config`, every key present but for those that say nothing: an empty
 // device order, no constraints, rules, memory limit or optimizer, a schedule of one microbatch, no pipeline,
-// ZeRO of stage 0. Throws
+// ZeRO of stage 0, no rule of lint turned off. Throws
 // Failure where two parameters have the same path, one is a prefix of another, or a path is empty.
 JsonNode to_run_document(const RunConfig& config);
 

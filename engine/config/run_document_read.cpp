@@ -38,6 +38,7 @@ class RunDocumentReader {
     read_options("optimizer", config.optimizer);
     read_schedule(config.schedule);
     read_pipeline(config.pipeline);
+    read_lint(config.lint);
     read_machine(config.machine);
     if (const JsonNode* hosts = document_.find("hosts");
         hosts && faults_.expect(*hosts, "hosts", Kind::string, "a list of hosts", "such as \"h0:4,h1:4\"")) {
@@ -236,6 +237,23 @@ class RunDocumentReader {
                    name_hint(node.text, modes));
     } else {
       overlap = static_cast<OverlapMode>(at - modes.begin());
+    }
+  }
+
+  void read_lint(LintConfig& lint) {
+    constexpr const char* hint = "such as {\"off\": {\"bubble\": \"the batch is fixed\"}}";
+    const JsonNode* node = document_.find("lint");
+    if (!node || !faults_.expect(*node, "lint", Kind::object, "an object", hint)) return;
+    faults_.check_keys(*node, "lint", run_file::lint());
+    const JsonNode* off = node->find("off");
+    if (!off || !faults_.expect(*off, "lint.off", Kind::object, "rules with reasons", hint)) return;
+    for (size_t i = 0; i < off->items.size(); ++i) {
+      const JsonNode& reason = off->items[i];
+      const std::string place = member_place("lint.off", off->keys[i]);
+      if (off->find(off->keys[i]) != &reason || !faults_.expect(reason, place, Kind::string, "a reason")) continue;
+      if (reason.text.empty())
+        faults_.fail(reason.line, place, "empty_name", "the reason is empty", "say why the rule does not hold here");
+      lint.off.emplace_back(off->keys[i], reason.text);
     }
   }
 

@@ -171,6 +171,10 @@ JsonNode to_run_document(const RunConfig& config) {
   if (!config.optimizer.name.empty()) node.add("optimizer", to_node(config.optimizer, "optimizer"));
   if (config.schedule != ScheduleConfig{}) node.add("schedule", to_node(config.schedule));
   if (config.pipeline != PipelineConfig{}) node.add("pipeline", to_node(config.pipeline));
+  if (!config.lint.off.empty()) {
+    JsonNode& off = node.add("lint", JsonNode::object()).add("off", JsonNode::object());
+    for (const auto& [rule, reason] : config.lint.off) off.add(rule, JsonNode::of(reason));
+  }
   if (!config.machine.empty()) node.add("machine", read_json(config.machine, "machine"));
   if (!config.hosts.empty()) node.add("hosts", JsonNode::of(config.hosts));
   node.add("seed", JsonNode::of(config.seed));

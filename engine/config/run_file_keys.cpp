@@ -11,6 +11,7 @@ const Keys& root() {
       {"optimizer", false, R"({"name": "adam", ...})"},
       {"schedule", false, R"({"microbatches": 4})"},
       {"pipeline", false, R"({"axis": "pipeline", "schedule": "1f1b"})"},
+      {"lint", false, R"({"off": {"bubble": "the batch is fixed"}})"},
       {"machine", false, R"("host")"},
       {"hosts", false, R"("h0:4,h1:4")"},
       {"seed", true, "0"},
@@ -66,6 +67,11 @@ const Keys& pipeline() {
                             {"schedule", false, R"("1f1b")"},
                             {"chunks", false, "2"},
                             {"layers", false, "[2, 2]"}};
+  return keys;
+}
+
+const Keys& lint() {
+  static const Keys keys = {{"off", false, R"({"bubble": "the batch is fixed"})"}};
   return keys;
 }
 

@@ -23,6 +23,7 @@ const Keys& sharding();
 const Keys& zero();
 const Keys& schedule();
 const Keys& pipeline();
+const Keys& lint();
 // A line of sharding.rules, by what it has: "spec", "axes" or "largest".
 const Keys& rule_by_name();
 const Keys& rule_by_axes();

@@ -1,7 +1,7 @@
 #include "gui/planning/plan_index.h"
 
 #include "engine/base/path.h"
-#include "engine/plan/advice.h"
+#include "engine/lint/lint.h"
 #include "engine/plan/value_stages.h"
 
 namespace shardscope {
@@ -16,8 +16,8 @@ int64_t exchanges(const Plan& plan) {
   return count;
 }
 
-PlanIndex::PlanIndex(const Plan& plan)
-    : exchanges(shardscope::exchanges(plan)), advice(shardscope::advice(plan)), quantities(stage_quantities(plan)) {
+PlanIndex::PlanIndex(const Plan& plan) : exchanges(shardscope::exchanges(plan)), quantities(stage_quantities(plan)) {
+  for (const Finding& finding : certain_findings(plan)) advice.push_back(to_error(finding));
   task_runs.resize(plan.program.tasks.size(), 0);
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     for (const TaskRun& run : plan.program.main(stage).runs) ++task_runs[static_cast<size_t>(run.task)];

@@ -26,7 +26,7 @@ struct PlanIndex {
   std::unordered_map<ValueId, int> layout_of;               // of a graph value in Plan::layouts
   std::unordered_map<std::string, int> layout_named;
   std::unordered_map<std::string, int> parameter_at;  // by joined path
-  std::vector<Error> advice;                          // shardscope::advice of the plan
+  std::vector<Error> advice;                          // what lint finds in the plan alone
   std::vector<StageQuantities> quantities;            // of each stage
 
   int runs(InstructionId step) const { return task_runs[static_cast<size_t>(step.task)]; }

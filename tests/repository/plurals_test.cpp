@@ -28,7 +28,7 @@ class PluralsTest : public QObject {
         "restarts|tokens|cores|pieces|checkpoints|changes|problems|mesh(es)?|instructions|stretches|files)\\b");
     static const QRegularExpression of_several("== 1 \\?|> 1\\)|> 1 \\?|< 2 \\?|<= 12 \\?");
     const QStringList several = {
-        "the mean of {} stages",                 // engine/plan/advice.cpp: of a pipeline
+        "the mean of {} stages",                 // engine/lint/rules/stage_imbalance.cpp: of a pipeline
         "{} ranks ({} ...)",                     // engine/session/rank_words.cpp: more than are listed
         "{} arrays differ",                      // engine/worker/import_parameters.cpp: more than are listed
         "a message of {} arrays",                // engine/comm/channel_end.cpp: above the limit

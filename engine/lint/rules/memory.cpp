@@ -1,0 +1,37 @@
+#include <fmt/format.h>
+
+#include "engine/lint/rules/rules.h"
+
+namespace shardscope {
+namespace {
+
+std::vector<Fault> memory_faults(const LintSubject& subject) {
+  const int64_t needed = subject.plan.totals.memory_total, limit = subject.memory_limit_bytes;
+  if (limit == 0 || needed <= limit) return {};
+  Fault fault;
+  fault.place = subject.config.sharding.memory_limit_mib ? "sharding.memory_limit_mib" : "schedule.rematerialise";
+  fault.message = fmt::format("the heaviest device needs {:.1f} MiB and has {:.1f} MiB", double(needed) / (1 << 20),
+                              double(limit) / (1 << 20));
+  fault.bytes = needed - limit;
+  const ScheduleConfig& schedule = subject.config.schedule;
+  if (subject.config.trains()) {
+    if (schedule.rematerialise == "none") {
+      for (const char* policy : {"attention", "mlp", "full"})
+        fault.fixes.push_back({fmt::format("schedule.rematerialise={}", policy)});
+    } else if (schedule.rematerialise != "full") {
+      fault.fixes.push_back({"schedule.rematerialise=full"});
+    }
+    for (int64_t stage = subject.config.sharding.zero.stage + 1; stage <= 3; ++stage)
+      fault.fixes.push_back({fmt::format("sharding.zero.stage={}", stage)});
+  }
+  for (int64_t factor = 2; factor <= 64; factor *= 2)
+    fault.fixes.push_back({fmt::format("schedule.microbatches={}", schedule.microbatches * factor)});
+  fault.no_fix = "more devices, a smaller batch, or a machine with more memory";
+  return {std::move(fault)};
+}
+
+}  // namespace
+
+LintRule memory_rule() { return {"memory", "the plan needs more memory than a device has", true, memory_faults}; }
+
+}  // namespace shardscope

@@ -1,0 +1,30 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/lint/rules/rules.h"
+
+namespace shardscope {
+namespace {
+
+std::vector<Fault> overlap_faults(const LintSubject& subject) {
+  if (subject.config.schedule.overlap != OverlapMode::off) return {};
+  double exposed = 0;
+  for (const Simulation::Communication& of_stage : subject.plan.simulation.communication)
+    exposed = std::max(exposed, of_stage.exposed);
+  if (exposed == 0) return {};
+  Fault fault;
+  fault.place = "schedule.overlap";
+  fault.message = fmt::format("devices wait {:.3g} ms a step for collectives, which overlap may hide", exposed * 1e3);
+  fault.seconds = exposed;
+  fault.fixes.push_back({"schedule.overlap=auto"});
+  return {std::move(fault)};
+}
+
+}  // namespace
+
+LintRule overlap_rule() {
+  return {"overlap", "collectives could run beside computation, and the run file forbids it", false, overlap_faults};
+}
+
+}  // namespace shardscope

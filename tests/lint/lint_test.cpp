@@ -1,0 +1,180 @@
+#include "engine/lint/lint.h"
+
+#include <QFile>
+#include <QRegularExpression>
+#include <QTest>
+
+#include "tests/base/errors_of.h"
+#include "tests/compile/system_preset.h"
+#include "tests/lint/planted.h"
+#include "tests/test_program.h"
+
+namespace lint_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+std::string name_of(const Planted& one) {
+  std::string name = one.rule + " in " + one.preset;
+  for (const std::string& setting : one.planted) name += " " + setting;
+  return name;
+}
+
+LintReport lint_for(const Plan& plan, const std::string& rule) { return lint(plan, LintChoice{{rule}}); }
+
+PlanCost cost_of_plan(const Plan& plan, const RunConfig& config) { return cost_of(LintSubject(plan, config)); }
+
+QString document(const char* name) {
+  QFile file(QString(SHARDSCOPE_SOURCE_DIR "/docs/") + name);
+  return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+}
+
+}  // namespace
+
+class LintTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_rule_has_a_chapter_in_their_order_and_a_planted_fault() {
+    static const QRegularExpression heading("^## (\\w+)$", QRegularExpression::MultilineOption);
+    QStringList chapters, rules;
+    const QString text = document("lint.md");
+    for (auto match = heading.globalMatch(text); match.hasNext();) chapters += match.next().captured(1);
+    for (const LintRule& rule : lint_rules()) {
+      rules += QString::fromStdString(rule.name);
+      QVERIFY2(rule.name == "fragmentation" || std::ranges::count(planted_faults(), rule.name, &Planted::rule) > 0,
+               rule.name.c_str());
+      const QString chapter = text.section("\n## " + rules.last() + "\n", 1).section("\n## ", 0, 0);
+      QVERIFY2(chapter.startsWith("\n*Certain.*") == rule.certain, rule.name.c_str());
+      QVERIFY2(!rule.what.empty() && find_lint_rule(rule.name) == &rule, rule.name.c_str());
+    }
+    QCOMPARE(chapters, rules);
+  }
+
+  void every_rule_finds_its_planted_fault_and_nothing_where_it_is_not() {
+    std::string wrong;
+    for (const Planted& one : planted_faults()) {
+      for (const Finding& finding : lint_for(plan_of(one, false), one.rule).findings)
+        wrong += name_of(one) + ", not planted: " + to_string(to_error(finding)) + "\n";
+      const LintReport report = lint_for(plan_of(one, true), one.rule);
+      const Finding* found = find_rule(report, one.rule);
+      const bool is_right = found && !found->message.empty() && !found->place.empty() &&
+                            found->fix.has_value() == one.has_fix && (found->fix || !found->no_fix.empty());
+      if (!is_right) wrong += name_of(one) + ": " + (found ? to_string(to_error(*found)) : "not found") + "\n";
+    }
+    QVERIFY2(wrong.empty(), wrong.c_str());
+  }
+
+  void a_fix_gives_a_legal_plan_without_the_fault_that_takes_what_was_said() {
+    for (const Planted& one : planted_faults()) {
+      const RunConfig config = run_of(one, true);
+      const Plan plan = plan_of(one, true);
+      for (const Finding& finding : lint_for(plan, one.rule).findings) {
+        if (!finding.fix) continue;
+        const RunConfig changed = with_settings(config, finding.fix->settings);
+        QVERIFY2(changed == finding.fix->config, name_of(one).c_str());
+        QVERIFY2(validate(changed).empty(), name_of(one).c_str());
+        const Plan fixed = plan_like(plan, changed);
+        const PlanCost before = cost_of_plan(plan, config), after = cost_of_plan(fixed, changed);
+        QVERIFY2(pays(before, after), name_of(one).c_str());
+        QCOMPARE(after.seconds, finding.fix->after.seconds);
+        QCOMPARE(after.bytes, finding.fix->after.bytes);
+        QCOMPARE(finding.seconds, before.seconds - after.seconds);
+        QCOMPARE(finding.bytes, before.bytes - after.bytes);
+        const LintReport again = lint_for(fixed, one.rule);
+        for (const Finding& left : again.findings)
+          QVERIFY2(!(left.place == finding.place), (name_of(one) + ": " + to_string(to_error(left))).c_str());
+      }
+    }
+  }
+
+  void fixing_all_leaves_nothing_to_fix_and_a_cheaper_plan() {
+    for (const Planted& one : planted_faults()) {
+      const Plan plan = plan_of(one, true);
+      const FixedRun fixed = fix_all(plan);
+      const Plan better = plan_like(plan, fixed.config);
+      for (const Finding& left : fixed.left.findings) QVERIFY2(!left.fix, name_of(one).c_str());
+      QVERIFY2(fixed.applied.empty() ||
+                   pays(cost_of_plan(plan, run_of(one, true)), cost_of_plan(better, fixed.config)) ||
+                   better.totals.seconds_per_step < plan.totals.seconds_per_step,
+               name_of(one).c_str());
+      const FixedRun again = fix_all(better);
+      QVERIFY2(again.applied.empty() && again.config == fixed.config, name_of(one).c_str());
+    }
+  }
+
+  void what_a_plan_tells_at_once_is_what_certain_rules_find() {
+    size_t plans = 0;
+    for (const SystemPreset& one : system_presets()) {
+      const Plan plan = compile({system_run(one.name, one.small), unlike_machines()[plans++ % 3]});
+      std::vector<std::string> at_once, all;
+      for (const Finding& finding : certain_findings(plan)) {
+        at_once.push_back(finding.rule + to_string(finding.place));
+        QVERIFY(find_lint_rule(finding.rule)->certain && !finding.fix);
+      }
+      for (const Finding& finding : lint(plan).findings) {
+        if (find_lint_rule(finding.rule)->certain) all.push_back(finding.rule + to_string(finding.place));
+        else QVERIFY2(finding.fix, one.name.c_str());
+      }
+      std::ranges::sort(at_once);
+      std::ranges::sort(all);
+      QCOMPARE(at_once, all);
+    }
+  }
+
+  void a_rule_that_is_off_finds_nothing_and_its_reason_is_told() {
+    const Planted& one = planted_faults().front();
+    RunConfig config = run_of(one, true);
+    config.lint.off = {{one.rule, "it is meant so"}};
+    const Plan plan = plan_like(plan_of(one, true), config);
+    QCOMPARE(plan.hash, plan_of(one, true).hash);
+    const LintReport report = lint_for(plan, one.rule);
+    QVERIFY(report.findings.empty());
+    QCOMPARE(report.off, config.lint.off);
+    for (const Finding& finding : certain_findings(plan)) QVERIFY(finding.rule != one.rule);
+  }
+
+  void an_unknown_rule_is_an_error_with_near_names() {
+    const Planted& one = planted_faults().front();
+    RunConfig config = run_of(one, false);
+    config.lint.off = {{"bubbel", "?"}};
+    const Plan plan = plan_like(plan_of(one, false), config);
+    const std::vector<Error> errors = errors_of([&] { lint(plan); });
+    QCOMPARE(errors.size(), size_t{1});
+    QCOMPARE(errors[0].code, std::string("unknown_rule"));
+    QCOMPARE(to_string(errors[0].place), std::string("lint.off.bubbel"));
+    QVERIFY(errors[0].hint.find("'bubble'") != std::string::npos);
+    QVERIFY(!errors_of([&] { lint(plan_of(one, false), LintChoice{{"idle"}}); }).empty());
+  }
+
+  void lint_stops_when_asked() {
+    std::stop_source stop;
+    stop.request_stop();
+    bool cancelled = false;
+    try {
+      lint(plan_of(planted_faults().front(), true), {}, stop.get_token());
+    } catch (const Cancelled&) {
+      cancelled = true;
+    }
+    QVERIFY(cancelled);
+  }
+
+  void only_what_is_better_pays() {
+    const PlanCost base{10, 1.0, 1000};
+    QVERIFY(pays(base, {9, 5.0, 1000}));
+    QVERIFY(!pays(base, {11, 0.1, 100}));
+    QVERIFY(pays(base, {10, 0.99, 5000}));
+    QVERIFY(!pays(base, {10, 0.999, 1000}));
+    QVERIFY(pays(base, {10, 1.0, 900}));
+    QVERIFY(!pays(base, {10, 1.001, 1}));
+    QVERIFY(!pays(base, base));
+  }
+};
+
+REGISTER_TEST(LintTest)
+
+}  // namespace lint_test
+
+#include "lint_test.moc"
