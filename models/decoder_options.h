@@ -93,7 +93,8 @@ struct DecoderOptions {
   double deviation = 0.02;  // of random first values
   DecoderExperts experts;
   std::optional<DecoderLatent> latent;
-  bool sinks = false;  // of attention, one score a head
+  bool sinks = false;          // of attention, one score a head
+  std::optional<DType> dtype;  // that its files say it is meant for
   DecoderNames names;
   TokenBlocks blocks;
 };

@@ -33,8 +33,6 @@ void read_nothing(ModelConfig& config) {
                          "_name_or_path",
                          "name_or_path",
                          "transformers_version",
-                         "torch_dtype",
-                         "dtype",
                          "use_cache",
                          "bos_token_id",
                          "eos_token_id",

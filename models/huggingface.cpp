@@ -15,6 +15,14 @@ namespace {
 
 constexpr int64_t longest_by_default = 4096;
 
+// What transformers would load it as: "dtype", or its former name.
+std::optional<DType> read_dtype(ModelConfig& fields) {
+  const std::vector<std::string> types = {"float32", "bfloat16", "float16"};
+  const std::string former = fields.text("torch_dtype", "", types), now = fields.text("dtype", former, types);
+  if (now.empty()) return std::nullopt;
+  return now == "bfloat16" ? DType::bf16 : now == "float16" ? DType::f16 : DType::f32;
+}
+
 // The decoder that the options name, for sequences of `length` positions. Throws Failure where no config can be read.
 DecoderOptions read_decoder(const OptionList& options, int64_t length, std::vector<Error>& errors) {
   const ConfigDocument config = read_config_document(options);
@@ -29,6 +37,7 @@ DecoderOptions read_decoder(const OptionList& options, int64_t length, std::vect
   if (type.empty()) throw Failure(errors);
   const auto family = std::ranges::find(model_families(), type, &ModelFamily::model_type);
   DecoderOptions decoder = family->read(fields, length);
+  decoder.dtype = read_dtype(fields);
   fields.finish();
   return decoder;
 }
@@ -74,15 +83,20 @@ std::string weights_of(const OptionList& options) {
   return {};
 }
 
-ModelDefinition::Description describe(const OptionList& options) {
+std::optional<DType> dtype_of_config(const OptionList& options) {
+  std::vector<Error> errors;
+  return read_decoder(options, 1, errors).dtype;
+}
+
+ModelDefinition::Description describe(const OptionList& options, DType parameters) {
   ConfigDocument config = read_config_document(options);
-  const std::string old = "torch_dtype";
+  const std::string old = "torch_dtype", type = parameters == DType::bf16 ? "bfloat16" : "float32";
   for (const std::string& field : {old, std::string("dtype")}) {
     JsonNode* node = config.document.find(field);
-    if (node) *node = JsonNode::of(std::string("float32"));
+    if (node) *node = JsonNode::of(type);
   }
   if (!config.document.find(old) && !config.document.find("dtype")) {
-    config.document.add("dtype", JsonNode::of(std::string("float32")));
+    config.document.add("dtype", JsonNode::of(type));
   }
   return {std::filesystem::path(config.file).parent_path().string(), print_json(config.document)};
 }
@@ -110,7 +124,8 @@ ModelDefinition huggingface() {
           {},
           nullptr,
           weights_of,
-          describe};
+          describe,
+          dtype_of_config};
 }
 
 }  // namespace shardscope

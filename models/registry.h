@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,11 +44,14 @@ struct ModelDefinition {
   // The folder of the files that hold its first parameters, by their paths behind "params" with "." for "/"; empty
   // where there is none. Nullptr: of a model that has no files.
   std::string (*weights)(const OptionList& options) = nullptr;
-  // A description of it that others read, with its folder: config.json, of f32 parameters. Nullptr: it has none.
+  // A description of it that others read, with its folder: config.json, of parameters of this type. Nullptr: it has
+  // none.
   struct Description {
     std::string folder, config;
   };
-  Description (*describe)(const OptionList& options) = nullptr;
+  Description (*describe)(const OptionList& options, DType parameters) = nullptr;
+  // The type that its files say it is meant for; nothing where they do not say. Nullptr: it has no files.
+  std::optional<DType> (*dtype)(const OptionList& options) = nullptr;
 };
 
 // All models; one line in registry.cpp adds one. find_model gives nullptr for an unknown name.

@@ -15,13 +15,24 @@ int64_t element_count(const Shape& shape) {
   return count;
 }
 
-int64_t byte_size(DType dtype) { return dtype == DType::bf16 ? 2 : 4; }
+int64_t byte_size(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+    case DType::i32: return 4;
+    case DType::bf16:
+    case DType::f16: return 2;
+    case DType::f8: return 1;
+  }
+  return 4;
+}
 
 std::string_view name(DType dtype) {
   switch (dtype) {
     case DType::f32: return "f32";
     case DType::bf16: return "bf16";
     case DType::i32: return "i32";
+    case DType::f16: return "f16";
+    case DType::f8: return "f8";
   }
   return "?";
 }

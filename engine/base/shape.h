@@ -77,7 +77,8 @@ class Shape {
   std::array<int64_t, max_rank> sizes_{};
 };
 
-enum class DType : uint8_t { f32, bf16, i32 };
+// f16 and f8 are only planned with: no kernel computes them. f8 stands for any 8-bit float (E4M3, E5M2).
+enum class DType : uint8_t { f32, bf16, i32, f16, f8 };
 
 // Product of the sizes; 1 for a scalar.
 int64_t element_count(const Shape& shape);

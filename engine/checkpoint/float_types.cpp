@@ -29,17 +29,33 @@ float of_half(uint16_t half) {
   return (half >> 15) != 0 ? -magnitude : magnitude;
 }
 
+// 1 bit of sign, 4 of exponent, 3 of fraction; no infinities. Exact.
+float of_e4m3(uint8_t bits) {
+  const int exponent = bits >> 3 & 15, fraction = bits & 7;
+  const float magnitude = exponent == 15 && fraction == 7 ? NAN
+                          : exponent == 0                 ? std::ldexp(static_cast<float>(fraction), -9)
+                                                          : std::ldexp(static_cast<float>(8 + fraction), exponent - 10);
+  return (bits >> 7) != 0 ? -magnitude : magnitude;
+}
+
 }  // namespace
 
 std::optional<int64_t> bytes_of_foreign_float(std::string_view safetensors_name) {
   if (safetensors_name == "F16") return 2;
   if (safetensors_name == "F64") return 8;
+  if (safetensors_name == "F8_E4M3" || safetensors_name == "F8_E5M2" || safetensors_name == "U8") return 1;
   return std::nullopt;
 }
 
 void widen_foreign_floats(std::string_view safetensors_name, std::span<const std::byte> from,
                           std::span<std::byte> f32) {
   if (safetensors_name == "F16") convert<float, uint16_t>(from, f32, of_half);
+  else if (safetensors_name == "U8")
+    convert<float, uint8_t>(from, f32, [](uint8_t x) { return static_cast<float>(x); });
+  else if (safetensors_name == "F8_E4M3") convert<float, uint8_t>(from, f32, of_e4m3);
+  // The upper half of a half.
+  else if (safetensors_name == "F8_E5M2")
+    convert<float, uint8_t>(from, f32, [](uint8_t x) { return of_half(static_cast<uint16_t>(x << 8)); });
   else convert<float, double>(from, f32, [](double x) { return static_cast<float>(x); });
 }
 

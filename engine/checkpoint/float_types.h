@@ -9,8 +9,8 @@
 
 namespace shardscope {
 
-// Bytes of an element of the floating-point types of safetensors that we do not have, F16 (IEEE 754 half) and F64;
-// nothing for others.
+// Bytes of an element of the types of safetensors that are read as f32: F16 (IEEE 754 half), F64, F8_E4M3 and F8_E5M2
+// (OCP 8-bit floats), and U8; nothing for others.
 std::optional<int64_t> bytes_of_foreign_float(std::string_view safetensors_name);
 
 // Elements of such a type as f32, rounded to the nearest.

@@ -15,6 +15,8 @@ const char* safetensors_name(DType dtype) {
     case DType::f32: return "F32";
     case DType::bf16: return "BF16";
     case DType::i32: return "I32";
+    case DType::f16: return "F16";
+    case DType::f8: return "F8_E4M3";
   }
   return "";
 }

@@ -19,7 +19,7 @@ constexpr uint64_t longest_header = 100'000'000;  // as the format says
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw Failure(
-      Error{"unreadable_file", what, in_file(path), "a safetensors file of F32, BF16, F16, F64 or I32 arrays"});
+      Error{"unreadable_file", what, in_file(path), "a safetensors file of F32, BF16, F16, F64, F8, U8 or I32 arrays"});
 }
 
 SafetensorsReader::Array array_of(const nlohmann::json& json, const std::string& name, int64_t begin, int64_t bytes) {

@@ -16,7 +16,7 @@ namespace shardscope {
 class SafetensorsReader {
  public:
   struct Array {
-    TensorType type;     // as it is read: F16 and F64 as f32
+    TensorType type;     // as it is read: F16, F64, F8 and U8 as f32
     std::string stored;  // the format's name of the type in the file: "F16"
     int64_t offset = 0;  // of its elements in the file
 

@@ -95,7 +95,7 @@ void WeightsFolder::read(const std::string& name, const Box& box, std::span<floa
   const DType dtype = held.array.type.dtype;
   if (!is_float(dtype)) {
     throw Failure(Error{"unreadable_file", fmt::format("'{}' is of type {}", name, held.array.stored), in_file(folder_),
-                        "weights are F32, F16, BF16 or F64"});
+                        "weights are F32, F16, BF16, F64 or F8"});
   }
   const BoxRuns runs(held.array.type.shape, box);
   std::vector<std::byte> narrow;

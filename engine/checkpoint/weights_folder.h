@@ -14,8 +14,8 @@ namespace shardscope {
 std::optional<std::string> weight_name(const std::string& state);
 
 // A model's arrays as Hugging Face's transformers writes them: FOLDER/model.safetensors, or several files that
-// FOLDER/model.safetensors.index.json names ({"weight_map": {array: file}}). F32, F16, BF16 and F64 are read as f32.
-// Throws Failure: unreadable_file (naming the file and what is wrong), missing_file.
+// FOLDER/model.safetensors.index.json names ({"weight_map": {array: file}}). F32, F16, BF16, F64, F8 and U8 are read as
+// f32. Throws Failure: unreadable_file (naming the file and what is wrong), missing_file.
 class WeightsFolder {
  public:
   explicit WeightsFolder(const std::string& folder);
@@ -23,6 +23,8 @@ class WeightsFolder {
   const std::string& path() const { return folder_; }
   // The shape of an array; nullptr where there is none of this name.
   const Shape* find(const std::string& name) const;
+  // The type of an array in its file, as safetensors calls it.
+  const std::string& stored_type(const std::string& name) const { return arrays_.at(name).array.stored; }
   std::vector<std::string> names() const;
   // The elements of a box of an array, row-major, as f32. Reads nothing outside it.
   void read(const std::string& name, const Box& box, std::span<float> out) const;

@@ -162,6 +162,7 @@ int start_ranks(const TrainArguments& arguments) {
   const RunConfig config = arguments.config();
   const Plan plan = compile(plan_request(config));
   // Else each host tells.
+  if (plan.training.refusal) throw Failure(*plan.training.refusal);
   if (config.hosts.empty()) require_host_memory(plan, arguments.outputs.force);
   const DataIdentity data = identify_data(plan.training.data);
   const std::optional<std::string> nothing_to_do = arguments.checkpoints.check(plan, data);

@@ -58,7 +58,8 @@ TrainingFacts training_facts(const ResolvedRun& run) {
           run.learning_rate,
           run.data,
           model.progress,
-          model.captions(run.model_options)};
+          model.captions(run.model_options),
+          refusal_to_train(run.types)};
 }
 
 // ZeRO stage 3: parameters, and what is made of them alone, are gathered once for forward and once for backward.
@@ -266,7 +267,7 @@ ModelDefinition::Description model_description(const RunConfig& config) {
     throw Failure(Error{"no_description", "model '" + config.model.name + "' is none of Hugging Face", "model.name",
                         "export its parameters without --huggingface"});
   }
-  return run.model->describe(run.model_options);
+  return run.model->describe(run.model_options, run.types.parameters);
 }
 
 }  // namespace shardscope

@@ -8,6 +8,7 @@
 #include "engine/base/plural.h"
 #include "engine/data/token_rows.h"
 #include "engine/optim/learning_rate.h"
+#include "models/compute_dtype.h"
 
 namespace shardscope {
 
@@ -93,6 +94,12 @@ std::vector<Error> check_sequence_length(const OptionList& model, int64_t length
            "data.sequence_length", fmt::format("leave it out, or {}", *positions)}};
 }
 
+// The type of products where the precision does not say: the run file's option of the model, else what its files say.
+DType model_dtype(const RunConfig& config, const ResolvedRun& run) {
+  if (config.model.find("compute_dtype") || !run.model->dtype) return compute_dtype(run.model_options);
+  return run.model->dtype(run.model_options).value_or(DType::f32);
+}
+
 void resolve_model(const RunConfig& config, ResolvedRun& run) {
   std::vector<Error>& errors = run.errors;
   run.model = look_up(find_model(config.model.name), "model", config.model.name, "model.name", all_models(), errors);
@@ -102,6 +109,9 @@ void resolve_model(const RunConfig& config, ResolvedRun& run) {
   append(errors, check_sequence_length(run.model_options, run.sequence_length));
   if (as_given(errors, before)) append(errors, run.model->check(run.model_options));
   run.may_build = as_given(errors, before);
+  if (!run.may_build) return;
+  run.types = training_types(config.precision, model_dtype(config, run), errors);
+  set_compute_dtype(run.model_options, run.types.compute);
 }
 
 }  // namespace

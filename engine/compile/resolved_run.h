@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/compile/precision.h"
 #include "engine/config/run_config.h"
 #include "engine/data/training_data.h"
 #include "engine/ops/schedule.h"
@@ -28,6 +29,7 @@ struct ResolvedRun {
   PipelineShape pipeline;  // on that mesh
   const ModelDefinition* model = nullptr;
   OptionList model_options;
+  TrainingTypes types;
   bool may_build = false;                          // the model, of these options
   const OptimizerDefinition* optimizer = nullptr;  // null too where the run learns nothing
   OptionList optimizer_options;

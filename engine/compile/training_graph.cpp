@@ -11,6 +11,7 @@
 #include "engine/compile/metric_outputs.h"
 #include "engine/compile/recomputed_ops.h"
 #include "engine/compile/token_split.h"
+#include "engine/compile/typed_graph.h"
 #include "engine/data/data_kind.h"
 #include "engine/data/token_rows.h"
 #include "engine/graph/autodiff.h"
@@ -215,12 +216,22 @@ TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machin
   const ValueId loss = run.optimizer ? graph.outputs.at("loss") : no_id;
   if (microbatches > 1 || pipelined) accumulate_metrics(graph, microbatches);
   training.cotangents.assign(graph.values.size(), no_id);
-  if (!run.optimizer) return training;
+  const auto store = [&] {
+    if (!run.types.retype()) return;
+    DifferentiatedGraph typed = with_types({graph, training.cotangents}, run.types);
+    graph = std::move(typed.graph);
+    training.cotangents = std::move(typed.cotangents);
+  };
+  if (!run.optimizer) {
+    store();
+    return training;
+  }
   // The loss scale: where differentiation starts.
   const OpId scale = graph.add_op(op_definition("constant"), "loss/scale", Phase::backward, {},
                                   ConstantAttributes{1, graph.type(loss)});
   const CotangentSeed seed{loss, graph.ops[scale].outputs[0]};
   training.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
+  store();
   if (microbatches > 1 || pipelined) accumulate_gradients(graph, microbatches, training.layers);
   std::vector<bool> again = recomputed_ops(graph, run.config->schedule);
   for (OpId op : recomputed_casts(graph, kept, again)) {
@@ -228,7 +239,7 @@ TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machin
     training.recomputed_casts.insert(graph.ops[op].name);
   }
   rematerialise(graph, again);
-  run.optimizer->append(graph, run.optimizer_options);
+  run.optimizer->append(graph, run.optimizer_options, {run.types.master, run.types.moments});
   verify(training.graph);
   return training;
 }

@@ -29,7 +29,8 @@ void collect_settings(JsonNode& node, const std::string& place, std::vector<Sett
   const bool option_list = node.is(Kind::array) && is_option_section(place.substr(0, place.find('.')));
   const bool list = place == "mesh.axes" || place == "sharding.rules" || option_list;
   const bool container = node.is(Kind::object) || list;
-  const bool settable_whole = list || place == "sharding.parameters" || place == "sharding.constraints";
+  const bool settable_whole =
+      list || place == "sharding.parameters" || place == "sharding.constraints" || place == "precision";
   if (!container || settable_whole || lies_in(place, "sharding.rules")) settings.push_back({place, place, &node});
   for (size_t i = 0; container && i < node.items.size(); ++i) {
     const bool object = node.is(Kind::object);
@@ -61,6 +62,7 @@ JsonNode settable_document(const RunConfig& config) {
   JsonNode& zero = *sharding.find("zero");
   if (!zero.find("stage")) zero.add("stage", JsonNode::of(int64_t{0}));
   if (!zero.find("axis")) zero.add("axis", JsonNode::of(std::string()));
+  if (!document.find("precision")) document.add("precision", JsonNode::object());
   if (!document.find("schedule")) document.add("schedule", to_node(config.schedule));
   if (!document.find("pipeline")) document.add("pipeline", to_node(config.pipeline));
   if (!document.find("lint")) document.add("lint", JsonNode::object());
@@ -211,7 +213,8 @@ class Overrides {
   // whole judges them.
   std::optional<JsonNode> value_at(const Setting& setting, const std::string& text) {
     const bool of_a_rule = setting.place != "sharding.rules" && lies_in(setting.place, "sharding.rules");
-    const bool is_of_any_kind = setting.place == "schedule.rematerialise" || setting.place == "machine";
+    const bool is_of_any_kind =
+        setting.place == "schedule.rematerialise" || setting.place == "machine" || lies_in(setting.place, "precision");
     return of_a_rule || is_of_any_kind ? as_json(text).value_or(JsonNode::of(text))
                                        : value_like(*setting.node, text, setting.path);
   }
@@ -276,6 +279,7 @@ class Overrides {
       put_at(*document_.find("lint")->find("off"), steps[2].name, JsonNode::of(text), path);
       return true;
     }
+    if (steps.size() == 2 && steps[0].name == "precision") return add_to_precision(path, steps[1].name, text);
     if (path == "sharding.memory_limit_mib") {
       std::optional<JsonNode> value = value_like(JsonNode::of(int64_t{16384}), text, path);
       if (value) put_at(*document_.find("sharding"), steps[1].name, std::move(*value), path);
@@ -324,6 +328,16 @@ class Overrides {
       if (!node->is(Kind::object)) return false;
     }
     put_at(*node, steps.back().name, as_json(text).value_or(JsonNode::of(text)), path);
+    return true;
+  }
+
+  // A type, in the place of a recipe where there is one.
+  bool add_to_precision(const std::string& path, const std::string& key, const std::string& text) {
+    const std::vector<std::string> known = run_file::names(run_file::precision());
+    if (std::find(known.begin(), known.end(), key) == known.end()) return false;
+    JsonNode& precision = *document_.find("precision");
+    if (!precision.is(Kind::object)) precision = JsonNode::object();
+    put_at(precision, key, JsonNode::of(text), path);
     return true;
   }
 

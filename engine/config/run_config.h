@@ -44,6 +44,14 @@ struct ShardingConfig {
   bool operator==(const ShardingConfig&) const = default;
 };
 
+// Types of the arrays of a training, as the file says: a recipe ("bf16_mixed"), or types by what has them ("f32", and
+// "none" for a master copy). Empty: it does not say. See engine/compile/precision.h.
+struct PrecisionConfig {
+  std::string recipe;
+  std::string compute, parameters, master, gradients, reduction, moments;
+  bool operator==(const PrecisionConfig&) const = default;
+};
+
 // How a training step runs its batch.
 // Whether collectives run beside what a device computes, where its machine can do both: `automatic` where the predicted
 // step gets shorter within the memory limit; `off`: one after the other. Results are the same bits.
@@ -86,6 +94,7 @@ struct RunConfig {
   ShardingConfig sharding;
   NamedOptions data;       // name = the file's "kind"; options batch_size, seed
   NamedOptions optimizer;  // its name empty: none, the run is forward alone
+  PrecisionConfig precision;
   ScheduleConfig schedule;
   PipelineConfig pipeline;
   LintConfig lint;

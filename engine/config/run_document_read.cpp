@@ -36,6 +36,7 @@ class RunDocumentReader {
     read_sharding(config);
     read_options("data", config.data);
     read_options("optimizer", config.optimizer);
+    read_precision(config.precision);
     read_schedule(config.schedule);
     read_pipeline(config.pipeline);
     read_lint(config.lint);
@@ -214,6 +215,40 @@ class RunDocumentReader {
     zero.stage = member_integer(node, "sharding.zero", "stage", 0, 3).value_or(0);
     const JsonNode* axis = node.find("axis");
     if (axis && faults_.expect(*axis, "sharding.zero.axis", Kind::string, "a mesh axis")) zero.axis = axis->text;
+  }
+
+  void read_precision(PrecisionConfig& precision) {
+    const JsonNode* node = document_.find("precision");
+    if (!node) return;
+    if (node->is(Kind::string)) {
+      precision.recipe = one_of(*node, "precision", run_file::precision_recipes(), "recipe");
+      return;
+    }
+    if (!faults_.expect(*node, "precision", Kind::object, "a recipe or an object",
+                        "such as \"bf16_mixed\", or {\"compute\": \"bf16\"}"))
+      return;
+    faults_.check_keys(*node, "precision", run_file::precision());
+    const std::vector<std::pair<const char*, std::string*>> members = {
+        {"compute", &precision.compute},     {"parameters", &precision.parameters}, {"master", &precision.master},
+        {"gradients", &precision.gradients}, {"reduction", &precision.reduction},   {"moments", &precision.moments}};
+    for (const auto& [key, value] : members) {
+      std::vector<std::string> types = {"f32", "bf16", "f16"};
+      if (value == &precision.compute) types.push_back("f8");
+      if (value == &precision.master) types = {"f32", "none"};
+      const std::string path = member_place("precision", key);
+      const JsonNode* member = node->find(key);
+      if (member && faults_.expect(*member, path, Kind::string, "a type"))
+        *value = one_of(*member, path, types, "type");
+    }
+  }
+
+  // The text, where it is one of these; else nothing, and an error.
+  std::string one_of(const JsonNode& node, const std::string& path, const std::vector<std::string>& legal,
+                     const char* what) {
+    if (std::ranges::find(legal, node.text) != legal.end()) return node.text;
+    faults_.fail(node.line, path, fmt::format("unknown_{}", what), fmt::format("unknown {} '{}'", what, node.text),
+                 name_hint(node.text, legal));
+    return "";
   }
 
   void read_schedule(ScheduleConfig& schedule) {

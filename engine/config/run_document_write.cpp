@@ -107,6 +107,18 @@ JsonNode to_node(const SpecRule& rule) {
   return node;
 }
 
+JsonNode to_node(const PrecisionConfig& precision) {
+  if (!precision.recipe.empty()) return JsonNode::of(precision.recipe);
+  JsonNode node = JsonNode::object();
+  const std::pair<const char*, const std::string&> members[] = {
+      {"compute", precision.compute},     {"parameters", precision.parameters}, {"master", precision.master},
+      {"gradients", precision.gradients}, {"reduction", precision.reduction},   {"moments", precision.moments}};
+  for (const auto& [key, value] : members) {
+    if (!value.empty()) node.add(key, JsonNode::of(value));
+  }
+  return node;
+}
+
 JsonNode zero_node(const ZeroConfig& zero) {
   JsonNode node = JsonNode::object();
   node.add("stage", JsonNode::of(zero.stage));
@@ -169,6 +181,7 @@ JsonNode to_run_document(const RunConfig& config) {
   node.add("sharding", to_node(config.sharding));
   node.add("data", to_node(config.data, "data"));
   if (!config.optimizer.name.empty()) node.add("optimizer", to_node(config.optimizer, "optimizer"));
+  if (config.precision != PrecisionConfig{}) node.add("precision", to_node(config.precision));
   if (config.schedule != ScheduleConfig{}) node.add("schedule", to_node(config.schedule));
   if (config.pipeline != PipelineConfig{}) node.add("pipeline", to_node(config.pipeline));
   if (!config.lint.off.empty()) {

@@ -9,6 +9,7 @@ const Keys& root() {
       {"sharding", true, R"({"in": ["data", null], "parameters": {...}})"},
       {"data", true, R"({"kind": "synthetic_lm", ...})"},
       {"optimizer", false, R"({"name": "adam", ...})"},
+      {"precision", false, R"("bf16_mixed")"},
       {"schedule", false, R"({"microbatches": 4})"},
       {"pipeline", false, R"({"axis": "pipeline", "schedule": "1f1b"})"},
       {"lint", false, R"({"off": {"bubble": "the batch is fixed"}})"},
@@ -51,6 +52,13 @@ const Keys& sharding() {
 
 const Keys& zero() {
   static const Keys keys = {{"stage", true, "1"}, {"axis", false, R"("data")"}};
+  return keys;
+}
+
+const Keys& precision() {
+  static const Keys keys = {{"compute", false, R"("bf16")"},  {"parameters", false, R"("bf16")"},
+                            {"master", false, R"("f32")"},    {"gradients", false, R"("f32")"},
+                            {"reduction", false, R"("f32")"}, {"moments", false, R"("f32")"}};
   return keys;
 }
 
@@ -108,6 +116,11 @@ std::string choice_key(const std::string& section) { return section == "data" ? 
 const std::vector<std::string>& layout_modes() {
   static const std::vector<std::string> modes = {"fastest", "as_written"};
   return modes;
+}
+
+const std::vector<std::string>& precision_recipes() {
+  static const std::vector<std::string> recipes = {"f32", "bf16", "bf16_mixed", "f16_mixed", "fp8_mixed"};
+  return recipes;
 }
 
 const std::vector<std::string>& overlap_modes() {

@@ -21,6 +21,7 @@ const Keys& mesh();
 const Keys& mesh_axis();
 const Keys& sharding();
 const Keys& zero();
+const Keys& precision();
 const Keys& schedule();
 const Keys& pipeline();
 const Keys& lint();
@@ -35,6 +36,7 @@ std::string choice_key(const std::string& section);
 const std::vector<std::string>& layout_modes();                    // in the order of LayoutMode
 inline constexpr const char* this_host = "host";                   // the machine where none is named
 inline constexpr const char* former_name_of_fastest = "cheapest";  // is read, too
+const std::vector<std::string>& precision_recipes();               // a precision by one name
 const std::vector<std::string>& overlap_modes();                   // in the order of OverlapMode
 const std::vector<std::string>& spec_kinds();  // what "of" in a rule may say, in the order of SpecKind
 

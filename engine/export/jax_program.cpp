@@ -153,6 +153,10 @@ std::vector<Error> what_jax_lacks(const RunConfig& config, const JaxModel* model
     errors.push_back(not_exportable(fmt::format("the model's source in Flax has no {} {}", name, python_value(given)),
                                     fmt::format("model.{}", name), python_value(value)));
   }
+  if (config.precision != PrecisionConfig{} && config.precision.recipe != "f32") {
+    errors.push_back(not_exportable("types of parameters and gradients are not written in Flax", "precision",
+                                    "\"f32\", or leave it out"));
+  }
   if (!config.trains()) errors.push_back(not_exportable("the run has no optimizer: there is no training", "optimizer"));
   if (!config.pipeline.axis.empty()) {
     errors.push_back(

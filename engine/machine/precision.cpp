@@ -17,7 +17,16 @@ double byte_size(Precision precision) {
   return bytes[static_cast<size_t>(precision)];
 }
 
-Precision precision_of(DType dtype) { return dtype == DType::bf16 ? Precision::bf16 : Precision::f32; }
+Precision precision_of(DType dtype) {
+  switch (dtype) {
+    case DType::bf16: return Precision::bf16;
+    case DType::f16: return Precision::f16;
+    case DType::f8: return Precision::fp8;
+    case DType::f32:
+    case DType::i32: break;
+  }
+  return Precision::f32;
+}
 
 std::span<const Precision> substitutes(Precision precision) {
   using enum Precision;

@@ -7,7 +7,7 @@ namespace shardscope {
 namespace {
 
 // The sum over the microbatches so far of x times a constant: overwrites its result in the first, and adds to it in
-// the others. Its result lives through all of them.
+// the others. Its result, of x's type, lives through all of them.
 class Accumulate : public LabelledOp {
  public:
   std::string_view name() const override { return "accumulate"; }
@@ -19,6 +19,10 @@ class Accumulate : public LabelledOp {
     return elementwise(operands, 1, 1, /*linear=*/true);
   }
   double flops_per_element() const override { return 2; }
+  bool takes(int, DType dtype) const override { return is_float(dtype); }
+  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
+    return operands[0].dtype;
+  }
 };
 
 const Accumulate accumulate;

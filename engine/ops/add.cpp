@@ -27,6 +27,9 @@ class LinearEquationOp : public LabelledOp {
 class ReduceSum : public LinearEquationOp {
  public:
   std::string_view name() const override { return "reduce_sum"; }
+  DType result_dtype(int, const Attributes& attributes, std::span<const TensorType> operands) const override {
+    return attributes.as<EquationAttributes>().wide ? DType::f32 : operands[0].dtype;
+  }
 
   // Totals of columns, where dimensions before the last ones are summed: for each thread where there are several sums.
   int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,

@@ -1,8 +1,10 @@
 #include "engine/base/error.h"
+#include "engine/ops/cast.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/product_layout.h"
+#include "engine/ops/registry.h"
 #include "engine/ops/workspace.h"
 
 namespace shardscope {
@@ -28,7 +30,8 @@ void require_joined_alike(const Equation& equation) {
 }
 
 // A matrix product over named dimensions, "bse,ehd->bshd" (jax.numpy.einsum with two operands and no batch labels), of
-// two f32 or two bf16 arrays, giving their type; sums are taken in f32. The labels of rows, of columns and of the
+// two arrays of one floating-point type, giving that type (of f8 bf16), or f32 where the attributes say so; sums are
+// taken in f32. The labels of rows, of columns and of the
 // contraction must each be neighbours, in the same order in both arrays that have them: then it is one product.
 // Dimensions may be joined, all of whose labels are of one of the three: "bse,(hd)e->bshd", with a size for h, is a
 // linear layer whose result is heads.
@@ -72,10 +75,15 @@ class Einsum : public LabelledOp {
   // A,B->C: dA = dC,B->A and dB = A,dC->B.
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
-    const auto& [equation, sizes] = op.attributes.as<EquationAttributes>();
+    const EquationAttributes& attributes = op.attributes.as<EquationAttributes>();
+    const Equation& equation = attributes.equation;
+    const auto& sizes = attributes.sizes;
     const std::string& a = equation.operands[0];
     const std::string& b = equation.operands[1];
     ValueId cotangent = context.result_cotangents[0];
+    const DType operands = context.graph.type(op.inputs[0]).dtype;
+    if (context.graph.type(cotangent).dtype != operands)
+      cotangent = context.append_value(op_definition("cast"), {cotangent}, CastAttributes{operands});
     if (context.trained[1]) {
       context.operand_cotangents[1] = context.append_value(
           *this, {op.inputs[0], cotangent}, EquationAttributes{Equation({a, equation.result}, b), sizes}, "kernel");
@@ -89,13 +97,14 @@ class Einsum : public LabelledOp {
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     require_one_dtype(name(), operands);
-    const auto& [equation, sizes] = attributes.as<EquationAttributes>();
+    const auto& [equation, sizes, wide] = attributes.as<EquationAttributes>();
     return {equation.operands, {equation.result}, "", false, {}, sizes};
   }
   double flops_per_element() const override { return 0; }
   bool takes(int, DType dtype) const override { return is_float(dtype); }
-  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
-    return operands[0].dtype;
+  DType result_dtype(int, const Attributes& attributes, std::span<const TensorType> operands) const override {
+    if (attributes.as<EquationAttributes>().wide) return DType::f32;
+    return operands[0].dtype == DType::f8 ? DType::bf16 : operands[0].dtype;
   }
 };
 

@@ -29,6 +29,7 @@ std::string to_string(const Equation& equation) {
 std::string to_string(const EquationAttributes& attributes) {
   std::string text = "equation=" + to_string(attributes.equation);
   for (auto [label, size] : attributes.sizes) text += std::string(", ") + label + "=" + std::to_string(size);
+  if (attributes.wide) text += ", to f32";
   return text;
 }
 

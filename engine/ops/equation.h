@@ -27,6 +27,7 @@ std::string to_string(const Equation& equation);
 struct EquationAttributes {
   Equation equation;
   std::vector<std::pair<char, int64_t>> sizes = {};  // of letters that the operands leave open ("bs(hd)->bshd": h)
+  bool wide = false;                                 // the result is f32, whatever the operands are
   bool operator==(const EquationAttributes&) const = default;
 };
 std::string to_string(const EquationAttributes& attributes);

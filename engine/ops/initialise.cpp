@@ -30,8 +30,8 @@ class Initialise : public LabelledOp {
   Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {
     const InitialiseAttributes& made = attributes.as<InitialiseAttributes>();
     const auto& [shape, dtype] = made.type;
-    if (dtype != DType::f32) {
-      throw Failure(Error{"dtype", "initialise of " + std::string(shardscope::name(dtype)), "", "it is made in f32"});
+    if (!is_float(dtype)) {
+      throw Failure(Error{"dtype", "initialise of " + std::string(shardscope::name(dtype)), "", "f32 or bf16"});
     }
     if (made.kind == InitialiseAttributes::Kind::sinusoidal && shape.size() != 2) {
       throw Failure(Error{"rank", "a sinusoidal array of shape " + to_string(shape), "", "it is (length, features)"});

@@ -9,7 +9,8 @@
 namespace shardscope {
 
 // Attributes of op initialise, which makes a state's first value: an array of `type` whose elements are functions of
-// the key and of their row-major index in the whole array, as jax.nn.initializers. Truncated normals are cut at +-2
+// the key and of their row-major index in the whole array, as jax.nn.initializers; drawn in f32, and rounded where the
+// type is narrower. Truncated normals are cut at +-2
 // and uniforms drawn from [-1, 1) before they are multiplied by `scale`. Sinusoidal is the table (length, features) of
 // A. Vaswani et al., 2017: sines in even columns 2i of row p, cosines in odd ones, of the angle p x scale^(-2i /
 // features), taken in f32.

@@ -6,8 +6,10 @@
 
 namespace shardscope {
 
-// An optimizer's update: (parameter, gradient, states...) -> (parameter, states...), all of one shape, in place. The
-// formula is its kernel's; the learning rate is that of the training step.
+// An optimizer's update: (parameter, gradient, states... [, master]) -> (parameter, states... [, master]), all of one
+// shape, in place, each of whatever floating-point type. The formula is its kernel's, which computes in f32 and rounds
+// what it stores; the learning rate is that of the training step. With a master copy, that is what is updated, and the
+// parameter is its rounded value.
 template <class OptimizerAttributes>
 class OptimizerUpdate : public LabelledOp {
  public:
@@ -20,9 +22,14 @@ class OptimizerUpdate : public LabelledOp {
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     attributes.as<OptimizerAttributes>();
-    return elementwise(operands, 2 + states_, 1 + states_);
+    const size_t master = operands.size() > 2 + states_ ? 1 : 0;
+    return elementwise(operands, 2 + states_ + master, 1 + states_ + master);
   }
   double flops_per_element() const override { return flops_; }
+  bool takes(int, DType dtype) const override { return is_float(dtype); }
+  DType result_dtype(int result, const Attributes&, std::span<const TensorType> operands) const override {
+    return operands[static_cast<size_t>(in_place_operand(result))].dtype;
+  }
 
  private:
   std::string_view name_;

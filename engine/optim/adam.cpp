@@ -5,9 +5,10 @@
 
 namespace shardscope {
 
-void append_adam(Graph& graph, const OptionList& options, const std::function<double(const std::string&)>& decay_of) {
+void append_adam(Graph& graph, const OptionList& options, const StateTypes& types,
+                 const std::function<double(const std::string&)>& decay_of) {
   AdamAttributes attributes = adam_attributes(options);
-  append_updates(graph, options, "adam", "adam", {"mu", "nu"}, [&](const std::string& parameter) {
+  append_updates(graph, options, types, "adam", "adam", {"mu", "nu"}, [&](const std::string& parameter) {
     attributes.weight_decay = decay_of(parameter);
     return attributes;
   });
@@ -28,8 +29,8 @@ AdamAttributes adam_attributes(const OptionList& options) {
 
 // optax.adam.
 OptimizerDefinition adam_optimizer() {
-  return {"adam", adam_options(), [](Graph& graph, const OptionList& options) {
-            append_adam(graph, options, [](const std::string&) { return 0.0; });
+  return {"adam", adam_options(), [](Graph& graph, const OptionList& options, const StateTypes& types) {
+            append_adam(graph, options, types, [](const std::string&) { return 0.0; });
           }};
 }
 

@@ -12,10 +12,11 @@ std::vector<OptionDefinition> adamw_options() {
   return options;
 }
 
-void append_adamw(Graph& graph, const OptionList& options) {
+void append_adamw(Graph& graph, const OptionList& options, const StateTypes& types) {
   const DecayMask mask(options);
   const double decay = real_option(options, "weight_decay");
-  append_adam(graph, options, [&](const std::string& parameter) { return mask.decays(parameter) ? decay : 0.0; });
+  append_adam(graph, options, types,
+              [&](const std::string& parameter) { return mask.decays(parameter) ? decay : 0.0; });
 }
 
 std::vector<Error> adamw_notes(const OptionList& options, const std::vector<std::string>& parameters) {

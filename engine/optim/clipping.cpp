@@ -1,5 +1,6 @@
 #include "engine/optim/clipping.h"
 
+#include "engine/ops/cast.h"
 #include "engine/ops/global_norm.h"
 #include "engine/ops/registry.h"
 
@@ -24,6 +25,11 @@ std::vector<ValueId> clipped_gradients(Graph& graph, const OptionList& options) 
   for (StateId id : trained) gradients.push_back(graph.states[id].gradient);
   const double max_norm = real_option(options, "clip_by_global_norm");
   if (max_norm == 0 || trained.empty()) return gradients;
+  for (size_t i = 0; i < trained.size(); ++i) {
+    if (graph.type(gradients[i]).dtype == DType::f32) continue;
+    const std::string& name = graph.name(graph.states[trained[i]]);
+    gradients[i] = append("cast", name + "/widen", {gradients[i]}, CastAttributes{DType::f32});
+  }
   for (size_t i = 0; i < trained.size(); ++i) {
     const std::string& name = graph.name(graph.states[trained[i]]);
     sums.push_back(append("sum_of_squares", name + "/sum_of_squares", {gradients[i]}, {}));

@@ -20,10 +20,10 @@ std::vector<OptionDefinition> lion_options() {
   return options;
 }
 
-void append_lion(Graph& graph, const OptionList& options) {
+void append_lion(Graph& graph, const OptionList& options, const StateTypes& types) {
   const DecayMask mask(options);
   LionAttributes attributes{learning_rate(options), real_option(options, "b1"), real_option(options, "b2"), 0};
-  append_updates(graph, options, "lion", "lion", {"mu"}, [&](const std::string& parameter) {
+  append_updates(graph, options, types, "lion", "lion", {"mu"}, [&](const std::string& parameter) {
     attributes.weight_decay = mask.decays(parameter) ? real_option(options, "weight_decay") : 0;
     return attributes;
   });

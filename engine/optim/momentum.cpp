@@ -14,10 +14,11 @@ std::vector<OptionDefinition> momentum_options() {
 
 bool has_momentum(const OptionList& options) { return real_option(options, "momentum") > 0; }
 
-void append_momentum(Graph& graph, const OptionList& options) {
+void append_momentum(Graph& graph, const OptionList& options, const StateTypes& types) {
   const MomentumSgdAttributes attributes{learning_rate(options), real_option(options, "momentum"),
                                          bool_option(options, "nesterov")};
-  append_updates(graph, options, "momentum_sgd", "sgd", {"trace"}, [&](const std::string&) { return attributes; });
+  append_updates(graph, options, types, "momentum_sgd", "sgd", {"trace"},
+                 [&](const std::string&) { return attributes; });
 }
 
 }  // namespace shardscope

@@ -5,8 +5,8 @@ namespace shardscope {
 
 namespace {
 
-void append_set_to_zero(Graph& graph, const OptionList& options) {
-  append_updates(graph, options, "no_update", "no_update", {}, [](const std::string&) { return Attributes(); });
+void append_set_to_zero(Graph& graph, const OptionList& options, const StateTypes& types) {
+  append_updates(graph, options, types, "no_update", "no_update", {}, [](const std::string&) { return Attributes(); });
 }
 
 }  // namespace

@@ -12,10 +12,10 @@ namespace shardscope {
 
 namespace {
 
-void append_sgd(Graph& graph, const OptionList& options) {
-  if (has_momentum(options)) return append_momentum(graph, options);
+void append_sgd(Graph& graph, const OptionList& options, const StateTypes& types) {
+  if (has_momentum(options)) return append_momentum(graph, options, types);
   const SgdAttributes attributes{learning_rate(options), real_option(options, "decay")};
-  append_updates(graph, options, "sgd", "sgd", {"momentum"}, [&](const std::string&) { return attributes; });
+  append_updates(graph, options, types, "sgd", "sgd", {"momentum"}, [&](const std::string&) { return attributes; });
 }
 
 std::vector<OptionDefinition> sgd_options() {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/base/progress_lines.h"
 #include "engine/data/training_data.h"
 #include "engine/ops/schedule.h"
@@ -21,6 +23,7 @@ struct TrainingFacts {
   ProgressLines progress;
   // The drawings of layouts that are printed before the first step, as caption and path of the array.
   std::vector<std::pair<std::string, std::vector<std::string>>> captions;
+  std::optional<Error> refusal;  // why ranks cannot run it, although it is planned
 };
 
 }  // namespace shardscope

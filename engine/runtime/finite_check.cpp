@@ -24,6 +24,8 @@ bool is_finite(std::span<const std::byte> memory, DType dtype) {
   switch (dtype) {
     case DType::f32: return all_finite<uint32_t>(memory, 0x7f800000);
     case DType::bf16: return all_finite<uint16_t>(memory, 0x7f80);
+    case DType::f16: return all_finite<uint16_t>(memory, 0x7c00);
+    case DType::f8:
     case DType::i32: return true;
   }
   return true;

@@ -30,7 +30,8 @@ std::string list_of(const std::vector<const StoredState*>& states) {
 }
 
 bool is_castable(const SafetensorsReader::Array& held, const TensorType& type) {
-  return held.type.shape == type.shape && is_float(held.type.dtype) && is_float(type.dtype);
+  const bool needs_scales = held.stored.starts_with("F8") || held.stored == "U8";
+  return !needs_scales && held.type.shape == type.shape && is_float(held.type.dtype) && is_float(type.dtype);
 }
 
 // Arrays of `file` that are not the run's, and parameters of the run that it does not hold, each with what it may be
@@ -142,7 +143,8 @@ void import_parameters(const Plan& plan, const std::string& path, const std::str
   std::memcpy(image.data(), header.data(), header.size());
   for (const CheckpointState& state : index.states) {
     value.resize(static_cast<size_t>(state.type.bytes()));
-    if (state.parameter) read_as(state.type.dtype, file, file.arrays().at(state.name), value);
+    const std::optional<std::string> held = state.parameter ? state.name : of_master(state.name);
+    if (held) read_as(state.type.dtype, file, file.arrays().at(*held), value);
     else fill_first_value(plan, state.name, state.type, value);
     std::memcpy(image.data() + state.pieces.at(0).offset, value.data(), value.size());
   }

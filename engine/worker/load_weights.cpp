@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <memory>
 #include <set>
 
 #include "engine/base/error.h"
-#include "engine/checkpoint/weights_folder.h"
+#include "engine/base/plural.h"
+#include "engine/checkpoint/float_types.h"
+#include "engine/checkpoint/stored_weight.h"
 #include "engine/worker/stored_states.h"
 
 namespace shardscope {
@@ -23,69 +28,95 @@ bool is_known_extra(const std::string& name) {
   return name == "lm_head.weight";
 }
 
-// The names that the states of the model have in the files, in the plan's order; empty of other states.
+// How the folder has each state of the model, in the plan's order; nothing of other states.
 class Matching {
  public:
-  Matching(const std::vector<StoredState>& states, const WeightsFolder& weights) : weights_(weights) {
+  Matching(const std::vector<StoredState>& states, const WeightsFolder& folder) : folder_(folder) {
     std::set<std::string> left;
-    for (const std::string& name : weights.names()) left.insert(name);
+    for (const std::string& name : folder.names()) left.insert(name);
     for (const StoredState& state : states) {
-      const std::optional<std::string> wanted = weight_name(state.name);
-      if (!wanted) {
-        names_.emplace_back();
-        continue;
-      }
-      const std::string held = held_name(*wanted);
-      left.erase(held);
-      names_.push_back(held);
-      const Shape* shape = weights.find(held);
-      if (!shape) {
-        add("missing_weight", fmt::format("there is no '{}' of shape {}", *wanted, to_string(state.type.shape)));
-      } else if (*shape != state.type.shape) {
-        add("weight_shape",
-            fmt::format("'{}' is of shape {}, expected {}", held, to_string(*shape), to_string(state.type.shape)));
-      }
+      const std::optional<std::string> wanted = weight_name(of_master(state.name).value_or(state.name));
+      weights_.push_back(wanted ? find(*wanted, state.type.shape) : nullptr);
+      if (wanted) count_layer(*wanted);
+      if (!weights_.back()) continue;
+      for (const std::string& array : weights_.back()->arrays()) left.erase(array);
     }
     for (const std::string& name : left) {
-      if (!is_known_extra(name)) add("unknown_weight", fmt::format("'{}' is no parameter of the model", name));
+      if (is_known_extra(name) || is_of_prediction(name)) continue;
+      add("unknown_weight", fmt::format("'{}' is no parameter of the model", name));
     }
     if (!errors_.empty()) throw Failure(std::move(errors_));
   }
 
-  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<std::unique_ptr<StoredWeight>>& weights() const { return weights_; }
+  int64_t skipped() const { return skipped_; }
 
  private:
-  std::string held_name(const std::string& wanted) const {
-    if (weights_.find(wanted)) return wanted;
-    const std::string shorter = wanted.substr(wanted.find('.') + 1);
-    return weights_.find(shorter) ? shorter : wanted;
+  std::unique_ptr<StoredWeight> find(const std::string& wanted, const Shape& shape) {
+    std::unique_ptr<StoredWeight> found = find_weight(folder_, wanted, shape);
+    if (!found) {
+      add("missing_weight", fmt::format("there is no '{}' of shape {}", wanted, to_string(shape)));
+    } else if (found->shape() != shape) {
+      add("weight_shape", fmt::format("'{}' is of shape {}, expected {}", found->arrays()[0], to_string(found->shape()),
+                                      to_string(shape)));
+    }
+    return found;
   }
+
+  // The number N of "model.layers.N.mlp...", or -1.
+  static int64_t layer_of(const std::string& name) {
+    const size_t at = name.find("layers.");
+    const size_t digits = at == std::string::npos ? at : at + 7;
+    if (digits >= name.size() || std::isdigit(static_cast<unsigned char>(name[digits])) == 0) return -1;
+    return std::strtoll(name.c_str() + digits, nullptr, 10);
+  }
+  void count_layer(const std::string& name) { layers_ = std::max(layers_, layer_of(name) + 1); }
+
+  // Of layers behind the model's last one, as DeepSeek-V3 has them for multi-token prediction.
+  bool is_of_prediction(const std::string& name) {
+    const bool skipped = name.starts_with("mtp.") || (layers_ > 0 && layer_of(name) >= layers_);
+    skipped_ += skipped;
+    return skipped;
+  }
+
   void add(const char* code, std::string message) {
     if (errors_.size() == most_faults) return;
-    errors_.push_back({code, std::move(message), in_file(weights_.path()),
+    errors_.push_back({code, std::move(message), in_file(folder_.path()),
                        "a model of this config, or \"initialise\": \"random\" in the run file's model"});
   }
 
-  const WeightsFolder& weights_;
-  std::vector<std::string> names_;
+  const WeightsFolder& folder_;
+  std::vector<std::unique_ptr<StoredWeight>> weights_;
   std::vector<Error> errors_;
+  int64_t layers_ = 0, skipped_ = 0;
 };
 
 }  // namespace
 
-void load_weights(const Plan& plan, int device, const Executor& executor) {
-  const std::string folder = plan.training.weights;
-  if (folder.empty()) return;
-  const WeightsFolder weights(folder);
-  const Matching matching(stored_states(plan), weights);
+void load_weights(const Plan& plan, int device, const Executor& executor,
+                  const std::function<void(const std::string&)>& note) {
+  const std::string path = plan.training.weights;
+  if (path.empty()) return;
+  const WeightsFolder folder(path);
+  const Matching matching(stored_states(plan), folder);
+  if (matching.skipped() > 0 && note) {
+    note(fmt::format("{}: {} of layers behind the model's last one (multi-token prediction) skipped", path,
+                     counted(matching.skipped(), "array")));
+  }
   const std::vector<int> values = stored_values(plan);
   for (size_t i = 0; i < values.size(); ++i) {
     const ProgramValue& value = plan.program.values.at(values[i]);
-    const std::string& name = matching.names()[i];
-    if (name.empty() || value.stage != executor.stage()) continue;
+    const StoredWeight* weight = matching.weights()[i].get();
+    if (!weight || value.stage != executor.stage()) continue;
     const std::span<std::byte> bytes = executor.value(values[i]);
     const Box box = shard_box(value.sharding, plan.mesh, value.shape, device);
-    weights.read(name, box, {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)});
+    if (value.dtype == DType::f32) {
+      weight->read(box, {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)});
+      continue;
+    }
+    std::vector<float> whole(static_cast<size_t>(element_count(box.size)));
+    weight->read(box, whole);
+    cast_floats(DType::f32, std::as_bytes(std::span(whole)), value.dtype, bytes);
   }
 }
 

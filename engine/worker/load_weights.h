@@ -1,17 +1,22 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "engine/plan/plan.h"
 #include "engine/runtime/executor.h"
 
 namespace shardscope {
 
 // Replaces a rank's parts of the parameters by those of the model's files (weights_folder()), where it has any: each
-// rank reads its own boxes alone. Parameter "params/model/norm/weight" is array "model.norm.weight" there; a prefix
-// "model." or "transformer." of all arrays may be missing. Arrays that no parameter has are an error, but for buffers
-// that older files hold ("rotary_emb.inv_freq", attention masks) and "lm_head.weight".
+// rank reads its own boxes alone. Parameter "params/model/norm/weight" is array "model.norm.weight" there, in one of
+// the forms of StoredWeight. A master copy is read as its parameter. Arrays that no parameter has are an error, but for
+// buffers that older files hold ("rotary_emb.inv_freq", attention masks) and "lm_head.weight"; those of layers behind
+// the model's last one, and of "mtp.", are skipped, and `note` says how many.
 //
 // Throws Failure with all faults: missing_weight, unknown_weight, weight_shape, each naming the array and what was
 // expected; and what reading the files throws.
-void load_weights(const Plan& plan, int device, const Executor& executor);
+void load_weights(const Plan& plan, int device, const Executor& executor,
+                  const std::function<void(const std::string&)>& note = nullptr);
 
 }  // namespace shardscope

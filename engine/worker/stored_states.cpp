@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/optim/optimizer.h"
+
 namespace shardscope {
 
 std::vector<int> stored_values(const Plan& plan) {
@@ -28,6 +30,12 @@ std::vector<StoredState> stored_states(const Plan& plan) {
                       plan.devices_of_stage(value.stage)});
   }
   return states;
+}
+
+std::optional<std::string> of_master(const std::string& state) {
+  const std::string collection = std::string(master_collection) + "/";
+  if (!state.starts_with(collection)) return std::nullopt;
+  return state.substr(collection.size());
 }
 
 std::string mesh_text(const Mesh& mesh) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/checkpoint/checkpoint_layout.h"
@@ -10,6 +12,8 @@ namespace shardscope {
 
 // All that a plan keeps between steps, in the order of its graph's states, whatever each of them is, and where.
 std::vector<StoredState> stored_states(const Plan& plan);
+// The parameter of which the state of this name is the master copy; nothing for other states.
+std::optional<std::string> of_master(const std::string& state);
 // The program values that store them, in the same order.
 std::vector<int> stored_values(const Plan& plan);
 // "data 4 x model 2"

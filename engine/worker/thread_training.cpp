@@ -11,6 +11,7 @@
 #include <new>
 #include <thread>
 
+#include "engine/checkpoint/float_types.h"
 #include "engine/comm/thread_communicator.h"
 #include "engine/mesh/box_runs.h"
 #include "engine/runtime/arena.h"
@@ -56,20 +57,24 @@ void rethrow_first(const std::vector<std::exception_ptr>& errors) {
 
 std::vector<float> gather(const Plan& plan, int program_value, const std::vector<AlignedMemory>& memory, bool& equal) {
   const ProgramValue& value = plan.program.values.at(program_value);
-  std::vector<float> whole(static_cast<size_t>(element_count(value.shape)));
-  std::vector<bool> written(whole.size(), false);
+  const int64_t element = byte_size(value.dtype);
+  std::vector<std::byte> whole(static_cast<size_t>(element_count(value.shape) * element));
+  std::vector<bool> written(static_cast<size_t>(element_count(value.shape)), false);
   for (int device : plan.devices_of_stage(value.stage)) {
     const std::byte* part = memory[device].span().data() + plan.buffer(program_value).offset;
     const BoxRuns runs(value.shape, shard_box(value.sharding, plan.mesh, value.shape, device));
     runs.for_each([&](int64_t to, int64_t from) {
-      const size_t bytes = static_cast<size_t>(runs.run_length()) * sizeof(float);
-      const std::byte* source = part + from * static_cast<int64_t>(sizeof(float));
-      if (written[to]) equal = equal && std::memcmp(whole.data() + to, source, bytes) == 0;
-      std::memcpy(whole.data() + to, source, bytes);
+      const auto bytes = static_cast<size_t>(runs.run_length() * element);
+      const std::byte* source = part + from * element;
+      std::byte* destination = whole.data() + to * element;
+      if (written[to]) equal = equal && std::memcmp(destination, source, bytes) == 0;
+      std::memcpy(destination, source, bytes);
       std::fill_n(written.begin() + to, runs.run_length(), true);
     });
   }
-  return whole;
+  std::vector<float> values(written.size());
+  cast_floats(value.dtype, whole, DType::f32, std::as_writable_bytes(std::span(values)));
+  return values;
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ class Training {
     const std::optional<int64_t> restored = checkpoints_.restore(steps);
     if (!restored) {
       executor_.run(Purpose::initialise, {});
-      load_weights(plan, world.rank(), executor_);
+      load_weights(plan, world.rank(), executor_, world.rank() == 0 ? hooks.checkpoints.note : nullptr);
     }
     first_step_ = restored.value_or(0);
     checkpoints_.begin(first_step_);
@@ -240,6 +240,7 @@ void check_code(const std::string& code, Communicator& world) {
 }
 
 void check_ranks(const Plan& plan, Communicator& world) {
+  if (plan.training.refusal) throw Failure(*plan.training.refusal);
   check_code(loaded_code(), world);
   if (const std::string differing = ranks_that_differ(world, "plan", plan.hash); !differing.empty()) {
     throw Failure({"plan_mismatch", "the ranks hold different plans: " + differing, "",

@@ -45,6 +45,7 @@ class RandomConfigs {
     if (below(4) == 0) config.schedule.rematerialise = pattern_of_list({"mlp", pattern(), "a/{b,c}"});
     config.schedule.rematerialised_layers = 1 + below(2);
     config.schedule.overlap = below(2) ? OverlapMode::automatic : OverlapMode::off;
+    if (below(2)) config.precision = precision();
     if (below(2)) {
       static const char* const schedules[] = {"gpipe", "1f1b", "interleaved", "zero_bubble"};
       config.pipeline = {name(), schedules[below(4)], 1 + below(3), {}};
@@ -97,6 +98,22 @@ class RandomConfigs {
     for (int kind = 0; kind < 6; ++kind) {
       if (kind == first || below(2)) result.of.push_back(static_cast<SpecKind>(kind));
     }
+    return result;
+  }
+
+  PrecisionConfig precision() {
+    PrecisionConfig result;
+    if (below(2)) {
+      static const char* const recipes[] = {"f32", "bf16", "bf16_mixed", "f16_mixed", "fp8_mixed"};
+      result.recipe = recipes[below(5)];
+      return result;
+    }
+    static const char* const types[] = {"", "f32", "bf16", "f16"};
+    for (std::string* type :
+         {&result.compute, &result.parameters, &result.gradients, &result.reduction, &result.moments}) {
+      *type = types[below(4)];
+    }
+    if (below(2)) result.master = below(2) ? "f32" : "none";
     return result;
   }
 

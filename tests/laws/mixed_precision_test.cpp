@@ -57,6 +57,29 @@ RunConfig in_parts(const RunConfig& config, const PipelineCase& one) {
   return parts;
 }
 
+// A preset on a mesh, with more settings.
+struct RecipeRun {
+  std::string preset;
+  std::vector<int64_t> mesh;
+  std::vector<std::string> settings;
+};
+
+const std::vector<RecipeRun>& recipe_runs() {
+  static const std::vector<RecipeRun> list{
+      {"tiny_lm_fsdp", {4}, {}},
+      {"tiny_lm_dp", {4}, {"sharding.zero.stage=1", "schedule.microbatches=2"}},
+      {"tiny_lm_dp", {4}, {"sharding.zero.stage=3", "schedule.rematerialise=full"}},
+      {"nnx_gpt2", {2, 2}, {"sharding.zero.stage=2", "schedule.microbatches=4", "sharding.mode=as_written"}},
+      {"mintext_transformer", {2, 2}, {}},
+      {"llama_tiny", {2, 2}, {"schedule.rematerialise=mlp", "optimizer.clip_by_global_norm=0.5"}},
+      {"llama_tiny", {4, 1}, {"sharding.zero.stage=3", "sharding.mode=as_written"}},
+      {"gemma3_tiny", {2, 2}, {}},
+      {"mixtral_tiny", {2, 2}, {"sharding.zero.stage=1"}},
+      {"deepseek_v3_tiny", {1, 2}, {}},
+      {"gpt_oss_tiny", {2, 1}, {"sharding.mode=as_written"}}};
+  return list;
+}
+
 double apart(const std::vector<double>& a, const std::vector<double>& b) {
   double most = 0;
   for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]) / std::abs(b[i]));
@@ -151,6 +174,68 @@ class MixedPrecisionTest : public QObject {
       }
     }
     QVERIFY(casts > 20);
+  }
+
+  // Recipes whose gradients and sums are f32 stay as near on meshes, in stages, under ZeRO and rematerialisation as
+  // products of bf16 alone.
+  void recipes_stay_near_one_device_data() {
+    QTest::addColumn<int>("index");
+    QTest::addColumn<QString>("recipe");
+    for (const char* recipe : {"bf16_mixed", "bf16"}) {
+      for (size_t i = 0; i < recipe_runs().size(); ++i) {
+        const std::string title = recipe_runs()[i].preset + " " + recipe;
+        QTest::newRow((title + " " + std::to_string(i)).c_str()) << static_cast<int>(i) << recipe;
+      }
+    }
+  }
+  void recipes_stay_near_one_device() {
+    QFETCH(int, index);
+    QFETCH(QString, recipe);
+    const RecipeRun& run = recipe_runs()[static_cast<size_t>(index)];
+    const SystemPreset& preset = system_preset(run.preset);
+    const auto trained = [&](const std::vector<int64_t>& mesh, const std::vector<std::string>& more) {
+      std::vector<std::string> settings = preset.small;
+      settings.push_back("precision=" + recipe.toStdString());
+      settings.insert(settings.end(), more.begin(), more.end());
+      std::vector<int64_t> sizes = mesh;
+      sizes.resize(static_cast<size_t>(preset.mesh_axes), 1);
+      const Plan plan = compile({system_run(preset.name, settings, sizes), reference_host()});
+      ThreadTraining training = train_in_threads(plan, steps);
+      compare_with_prediction(training, plan);
+      return training;
+    };
+    const ThreadTraining alone = trained({}, {}), split = trained(run.mesh, run.settings);
+    const double most = recipe == "bf16" ? 3e-2 : 1e-2;
+    QVERIFY2(apart(losses(split), losses(alone)) < most, std::to_string(apart(losses(split), losses(alone))).c_str());
+    QVERIFY(split.replicas_equal);
+  }
+
+  void in_stages_recipes_stay_near_one_device_data() { in_microbatches_and_stages_it_stays_as_near_data(); }
+  void in_stages_recipes_stay_near_one_device() {
+    QFETCH(int, index);
+    for (const char* recipe : {"bf16_mixed", "bf16"}) {
+      const RunConfig config = four_layers({"model.tied_embedding=true", std::string("precision=") + recipe});
+      const std::vector<double> alone = losses(train_in_threads(compile({config, reference_host()}), steps));
+      const PipelineCase& one = pipelines()[static_cast<size_t>(index)];
+      const Plan plan = compile({one.stages > 1 ? in_stages(config, one) : in_parts(config, one), reference_host()});
+      const ThreadTraining split = train_in_threads(plan, steps);
+      QVERIFY2(apart(losses(split), alone) < 2e-2, std::to_string(apart(losses(split), alone)).c_str());
+      QVERIFY(split.replicas_equal);
+      compare_with_prediction(split, plan);
+    }
+  }
+
+  void what_is_only_planned_refuses_to_train() {
+    for (const char* recipe : {"f16_mixed", "fp8_mixed"}) {
+      const Plan plan = compile({system_run("nnx_gpt2", {std::string("precision=") + recipe}), reference_host()});
+      try {
+        train_in_threads(plan, 1);
+        QFAIL("it trains");
+      } catch (const Failure& failure) {
+        QCOMPARE(failure.errors()[0].code, std::string("planned_only"));
+        QCOMPARE(to_string(failure.errors()[0].place), std::string("precision"));
+      }
+    }
   }
 
   void another_word_is_an_error_at_its_place() {

@@ -53,7 +53,8 @@ inline void compare_with_prediction(const ThreadTraining& training, const Plan& 
     for (const ParameterPlan& parameter : plan.parameters) {
       if (plan.program.values[parameter.value].stage != stage) continue;
       const Sharding sharding = to_sharding(parameter.spec, plan.mesh, static_cast<int>(parameter.shape.size()));
-      const int64_t bytes = element_count(local_shape(sharding, plan.mesh, parameter.shape)) * 4;
+      const int64_t bytes =
+          element_count(local_shape(sharding, plan.mesh, parameter.shape)) * byte_size(parameter.dtype);
       parameter_bytes += bytes;
       for (int state : parameter.state_values) optimizer_bytes += plan.program.values[state].bytes();
     }

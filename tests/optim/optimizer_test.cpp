@@ -84,7 +84,7 @@ class OptimizerTest : public QObject {
   void an_optimizers_state_follows_its_parameter() {
     Trained made = trained();
     const size_t parameters = made.graph.states.size();
-    find_optimizer("adam")->append(made.graph, options);
+    find_optimizer("adam")->append(made.graph, options, {});
     const Graph& graph = made.graph;
     verify(graph);
     QCOMPARE(graph.states.size(), 3 * parameters);
@@ -105,7 +105,7 @@ class OptimizerTest : public QObject {
 
   void first_values_are_made_by_ops_without_operands() {
     Trained made = trained();
-    find_optimizer("adam")->append(made.graph, options);
+    find_optimizer("adam")->append(made.graph, options, {});
     for (const State& state : made.graph.states) {
       const Op& op = made.graph.ops[made.graph.values[state.initial].producer];
       QVERIFY(op.definition == &op_definition("initialise") && op.phase == Phase::initialise && op.inputs.empty());
@@ -118,7 +118,7 @@ class OptimizerTest : public QObject {
 
   void an_update_reads_the_values_before_and_makes_those_after() {
     Trained made = trained();
-    find_optimizer("adam")->append(made.graph, options);
+    find_optimizer("adam")->append(made.graph, options, {});
     const Graph& graph = made.graph;
     for (StateId id : graph.trainable()) {
       std::vector<const State*> changed{&graph.states[id]};
@@ -142,8 +142,8 @@ class OptimizerTest : public QObject {
     with_decay.emplace_back("weight_decay", 0.25);
     with_decay = options_of("adamw", with_decay);
     Trained made = trained(), plain = trained();
-    find_optimizer("adamw")->append(made.graph, with_decay);
-    find_optimizer("adam")->append(plain.graph, options);
+    find_optimizer("adamw")->append(made.graph, with_decay, {});
+    find_optimizer("adam")->append(plain.graph, options, {});
     QCOMPARE(made.graph.ops.size(), plain.graph.ops.size());
     for (StateId id : made.graph.trainable()) {
       const Op& update = made.graph.ops[made.graph.values[made.graph.states[id].after].producer];
@@ -164,7 +164,7 @@ class OptimizerTest : public QObject {
       OptionList masked = given;
       masked.emplace_back("weight_decay", 0.25);
       masked.emplace_back("decay_mask", mask);
-      find_optimizer("adamw")->append(made.graph, options_of("adamw", masked));
+      find_optimizer("adamw")->append(made.graph, options_of("adamw", masked), {});
       for (const auto& [state, decay] : {std::pair{made.weight, weight}, {made.bias, bias}}) {
         const Op& update = maker_of(made.graph, made.graph.states[state].after);
         QCOMPARE(update.attributes.as<AdamAttributes>().weight_decay, decay);
@@ -186,7 +186,7 @@ class OptimizerTest : public QObject {
     for (const bool nesterov : {false, true}) {
       Trained made = trained();
       find_optimizer("sgd")->append(
-          made.graph, options_of("sgd", {{"learning_rate", 0.5}, {"momentum", 0.75}, {"nesterov", nesterov}}));
+          made.graph, options_of("sgd", {{"learning_rate", 0.5}, {"momentum", 0.75}, {"nesterov", nesterov}}), {});
       for (StateId id : {made.weight, made.bias}) {
         const Op& update = maker_of(made.graph, made.graph.states[id].after);
         QVERIFY(update.attributes == Attributes(MomentumSgdAttributes{0.5, 0.75, nesterov}));
@@ -195,7 +195,7 @@ class OptimizerTest : public QObject {
       QCOMPARE(made.graph.states.size(), size_t{4});
     }
     Trained plain = trained();
-    find_optimizer("sgd")->append(plain.graph, options_of("sgd", {{"learning_rate", 0.5}}));
+    find_optimizer("sgd")->append(plain.graph, options_of("sgd", {{"learning_rate", 0.5}}), {});
     QVERIFY(maker_of(plain.graph, plain.graph.states[plain.weight].after).attributes ==
             Attributes(SgdAttributes{0.5, 0.9}));
     QCOMPARE(plain.graph.states.back().collection, std::string("optimizer/momentum"));
@@ -217,7 +217,7 @@ class OptimizerTest : public QObject {
   void lion_keeps_one_moment_and_decays_what_its_mask_matches() {
     Trained made = trained();
     find_optimizer("lion")->append(
-        made.graph, options_of("lion", {{"learning_rate", 0.5}, {"decay_mask", std::string("**/kernel")}}));
+        made.graph, options_of("lion", {{"learning_rate", 0.5}, {"decay_mask", std::string("**/kernel")}}), {});
     QVERIFY(maker_of(made.graph, made.graph.states[made.weight].after).attributes ==
             Attributes(LionAttributes{0.5, 0.9, 0.99, 1e-3}));
     QVERIFY(maker_of(made.graph, made.graph.states[made.bias].after).attributes ==
@@ -229,7 +229,7 @@ class OptimizerTest : public QObject {
   // Each gradient has a use in the update, which keeps the parameter and no state.
   void set_to_zero_takes_every_gradient_and_changes_no_parameter() {
     Trained made = trained();
-    find_optimizer("set_to_zero")->append(made.graph, options_of("set_to_zero", {}));
+    find_optimizer("set_to_zero")->append(made.graph, options_of("set_to_zero", {}), {});
     const Graph& graph = made.graph;
     verify(graph);
     QCOMPARE(graph.states.size(), size_t{2});
@@ -252,7 +252,7 @@ class OptimizerTest : public QObject {
       OptionList clipped{{"clip_by_global_norm", 2.0}};
       if (std::string(optimizer) != "set_to_zero") clipped.emplace_back("learning_rate", 0.5);
       clipped.insert(clipped.end(), more.begin(), more.end());
-      find_optimizer(optimizer)->append(made.graph, options_of(optimizer, clipped));
+      find_optimizer(optimizer)->append(made.graph, options_of(optimizer, clipped), {});
       const Graph& graph = made.graph;
       verify(graph);
       std::vector<ValueId> norms;

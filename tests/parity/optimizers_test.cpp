@@ -43,7 +43,7 @@ struct Update {
     graph.states[parameter].trainable = true;
     const OpId gradient = graph.add_op(op_definition("initialise"), "gradient", Phase::backward, {}, zero);
     graph.states[parameter].gradient = graph.ops[gradient].outputs[0];
-    find_optimizer(section["name"].get<std::string>())->append(graph, options_of(section));
+    find_optimizer(section["name"].get<std::string>())->append(graph, options_of(section), {});
   }
 };
 

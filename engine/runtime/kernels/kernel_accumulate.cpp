@@ -1,47 +1,53 @@
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/ops/scale.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/storage.h"
 
 namespace shardscope {
 
 namespace {
 
-SHARDSCOPE_KERNEL_CLONES void scale_row(const float* x, float scale, float* y, int64_t count) {
+constexpr auto scale_row = vector_versions([]<class T>(const T* x, float scale, T* y, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) y[i] = scale * x[i];
-}
+  for (int64_t i = 0; i < count; ++i) store(scale * load(x[i]), y[i]);
+});
 
-SHARDSCOPE_KERNEL_CLONES void add_scaled_row(const float* x, float scale, float* y, int64_t count) {
+constexpr auto add_scaled_row = vector_versions([]<class T>(const T* x, float scale, T* y, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) y[i] += scale * x[i];
-}
+  for (int64_t i = 0; i < count; ++i) store(load(y[i]) + scale * load(x[i]), y[i]);
+});
 
+template <class T>
 class AccumulateKernel : public Kernel {
  public:
   explicit AccumulateKernel(const KernelArguments& arguments)
       : scale_(static_cast<float>(arguments.attributes->as<ScaleAttributes>().scale)),
-        x_(arguments.inputs[0].f32()),
-        y_(arguments.outputs[0].f32()),
+        x_(arguments.inputs[0].template as<T>()),
+        y_(arguments.outputs[0].template as<T>()),
         count_(arguments.outputs[0].count()),
         threads_(arguments.threads) {}
 
   void run(const StepContext& context) override {
-    const auto add = context.first ? scale_row : add_scaled_row;
-    parallel_for(threads_, count_, 1024,
-                 [&](int64_t begin, int64_t end, int) { add(x_ + begin, scale_, y_ + begin, end - begin); });
+    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
+      if (context.first) scale_row(x_ + begin, scale_, y_ + begin, end - begin);
+      else add_scaled_row(x_ + begin, scale_, y_ + begin, end - begin);
+    });
   }
 
  private:
   float scale_;
-  const float* x_;
-  float* y_;
+  const T* x_;
+  T* y_;
   int64_t count_;
   int threads_;
 };
 
 }  // namespace
 
-std::vector<NamedKernel> accumulate_kernels() { return {{"accumulate", "f32->f32", construct<AccumulateKernel>}}; }
+std::vector<NamedKernel> accumulate_kernels() {
+  return {{"accumulate", "f32->f32", construct<AccumulateKernel<float>>},
+          {"accumulate", "bf16->bf16", construct<AccumulateKernel<BFloat16>>}};
+}
 
 }  // namespace shardscope

@@ -2,8 +2,7 @@
 
 #include "engine/base/vector_versions.h"
 #include "engine/ops/adam.h"
-#include "engine/runtime/kernels/kernel_families.h"
-#include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/update_kernel.h"
 
 namespace shardscope {
 
@@ -17,42 +16,29 @@ struct Rate {
   float rate, eps, decay;
 };
 
-struct State {
-  float* parameter;
-  const float* gradient;
-  float* mu;
-  float* nu;
-};
-
-constexpr auto update = vector_versions([](State s, Moment first, Moment second, Rate r, int64_t begin, int64_t end) {
+constexpr auto update = vector_versions([](auto s, Moment first, Moment second, Rate r, int64_t begin, int64_t end) {
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
-    const float g = s.gradient[i];
-    const float mu = first.fresh * g + first.decay * s.mu[i];
-    const float nu = second.fresh * (g * g) + second.decay * s.nu[i];
-    s.mu[i] = mu;
-    s.nu[i] = nu;
+    const float g = load(s.gradient[i]), value = load(s.value[i]);
+    const float mu = first.fresh * g + first.decay * load(s.states[0][i]);
+    const float nu = second.fresh * (g * g) + second.decay * load(s.states[1][i]);
+    store(mu, s.states[0][i]);
+    store(nu, s.states[1][i]);
     const float step = (mu / first.correction) / (std::sqrt(nu / second.correction) + r.eps);
-    s.parameter[i] -= r.rate * (step + r.decay * s.parameter[i]);
+    s.set(i, value - r.rate * (step + r.decay * value));
   }
 });
 
-class AdamKernel : public Kernel {
+template <class P, class G, class M, bool has_master>
+class AdamKernel : public UpdateKernel<AdamAttributes, 2, P, G, M, has_master> {
  public:
-  explicit AdamKernel(const KernelArguments& arguments)
-      : state_{arguments.outputs[0].f32(), arguments.inputs[1].f32(), arguments.outputs[1].f32(),
-               arguments.outputs[2].f32()},
-        count_(arguments.outputs[0].count()),
-        threads_(arguments.threads),
-        attributes_(arguments.attributes->as<AdamAttributes>()) {}
+  using Base = UpdateKernel<AdamAttributes, 2, P, G, M, has_master>;
+  using Base::Base;
 
   void run(const StepContext& context) override {
-    const AdamAttributes& a = attributes_;
-    const Moment first = moment(a.b1, context.step + 1), second = moment(a.b2, context.step + 1);
-    const Rate rate{static_cast<float>(a.learning_rate.at(context.step)), static_cast<float>(a.eps),
-                    static_cast<float>(a.weight_decay)};
-    parallel_for(threads_, count_, 1024,
-                 [&](int64_t begin, int64_t end, int) { update(state_, first, second, rate, begin, end); });
+    const AdamAttributes& a = this->attributes_;
+    this->apply(update, moment(a.b1, context.step + 1), moment(a.b2, context.step + 1),
+                Rate{this->learning_rate(context), static_cast<float>(a.eps), static_cast<float>(a.weight_decay)});
   }
 
  private:
@@ -61,15 +47,10 @@ class AdamKernel : public Kernel {
     const float single = static_cast<float>(decay);
     return {single, static_cast<float>(1.0 - decay), 1.0f - std::pow(single, static_cast<float>(t))};
   }
-
-  State state_;
-  int64_t count_;
-  int threads_;
-  AdamAttributes attributes_;
 };
 
 }  // namespace
 
-std::vector<NamedKernel> adam_kernels() { return {{"adam", "f32,f32,f32,f32->f32,f32,f32", construct<AdamKernel>}}; }
+std::vector<NamedKernel> adam_kernels() { return update_kernels_of_two_states<AdamKernel>("adam"); }
 
 }  // namespace shardscope

@@ -3,6 +3,7 @@
 
 #include "engine/ops/initialise.h"
 #include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/storage.h"
 
 namespace shardscope {
 
@@ -10,22 +11,34 @@ namespace {
 
 using Kind = InitialiseAttributes::Kind;
 
-// Elements are drawn in runs that are contiguous in the whole array.
+// Elements are drawn in runs that are contiguous in the whole array, in f32, and rounded where they are stored.
+template <class T>
 class InitialiseKernel : public Kernel {
  public:
   explicit InitialiseKernel(const KernelArguments& arguments)
-      : attributes_(arguments.attributes->as<InitialiseAttributes>()), part_(arguments.outputs[0]), out_(part_.f32()) {}
+      : attributes_(arguments.attributes->as<InitialiseAttributes>()),
+        part_(arguments.outputs[0]),
+        out_(part_.template as<T>()) {}
 
   void run(const StepContext&) override {
     if (attributes_.kind == Kind::constant) {
-      std::fill_n(out_, part_.count(), static_cast<float>(attributes_.scale));
+      T value{};
+      store(static_cast<float>(attributes_.scale), value);
+      std::fill_n(out_, part_.count(), value);
       return;
     }
     const Shape& shape = part_.shape;
     const int64_t length = shape.empty() ? 1 : shape.back();
     const int64_t runs = length == 0 ? 0 : part_.count() / length;
     for (int64_t run = 0; run < runs; ++run) {
-      fill(first_of(run), {out_ + run * length, static_cast<size_t>(length)});
+      T* row = out_ + run * length;
+      if constexpr (std::is_same_v<T, float>) {
+        fill(first_of(run), {row, static_cast<size_t>(length)});
+      } else {
+        row_.resize(static_cast<size_t>(length));
+        fill(first_of(run), row_);
+        for (int64_t i = 0; i < length; ++i) store(row_[static_cast<size_t>(i)], row[i]);
+      }
     }
   }
 
@@ -68,11 +81,15 @@ class InitialiseKernel : public Kernel {
 
   InitialiseAttributes attributes_;
   TensorView part_;
-  float* out_;
+  T* out_;
+  std::vector<float> row_;
 };
 
 }  // namespace
 
-std::vector<NamedKernel> initialise_kernels() { return {{"initialise", "->f32", construct<InitialiseKernel>}}; }
+std::vector<NamedKernel> initialise_kernels() {
+  return {{"initialise", "->f32", construct<InitialiseKernel<float>>},
+          {"initialise", "->bf16", construct<InitialiseKernel<BFloat16>>}};
+}
 
 }  // namespace shardscope

@@ -1,6 +1,5 @@
 #include "engine/base/vector_versions.h"
 #include "engine/ops/lion.h"
-#include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/update_kernel.h"
 
 namespace shardscope {
@@ -16,23 +15,27 @@ struct Rates {
 };
 
 constexpr auto update =
-    vector_versions([](UpdatedArrays a, Mean direction, Mean moment, Rates rates, int64_t begin, int64_t end) {
+    vector_versions([](auto a, Mean direction, Mean moment, Rates rates, int64_t begin, int64_t end) {
 #pragma omp simd
       for (int64_t i = begin; i < end; ++i) {
-        const float g = a.gradient[i], mean = direction.fresh * g + direction.decay * a.state[i];
+        const float g = load(a.gradient[i]), value = load(a.value[i]), state = load(a.states[0][i]);
+        const float mean = direction.fresh * g + direction.decay * state;
         const float sign = static_cast<float>(mean > 0) - static_cast<float>(mean < 0);
-        a.state[i] = moment.fresh * g + moment.decay * a.state[i];
-        a.parameter[i] -= rates.learning_rate * (sign + rates.weight_decay * a.parameter[i]);
+        store(moment.fresh * g + moment.decay * state, a.states[0][i]);
+        a.set(i, value - rates.learning_rate * (sign + rates.weight_decay * value));
       }
     });
 
-class LionKernel : public UpdateKernel<LionAttributes> {
+template <class P, class G, class M, bool has_master>
+class LionKernel : public UpdateKernel<LionAttributes, 1, P, G, M, has_master> {
  public:
-  using UpdateKernel::UpdateKernel;
+  using Base = UpdateKernel<LionAttributes, 1, P, G, M, has_master>;
+  using Base::Base;
 
   void run(const StepContext& context) override {
-    apply(update, mean(attributes_.b1), mean(attributes_.b2),
-          Rates{learning_rate(context), static_cast<float>(attributes_.weight_decay)});
+    const LionAttributes& a = this->attributes_;
+    this->apply(update, mean(a.b1), mean(a.b2),
+                Rates{this->learning_rate(context), static_cast<float>(a.weight_decay)});
   }
 
  private:
@@ -42,6 +45,6 @@ class LionKernel : public UpdateKernel<LionAttributes> {
 
 }  // namespace
 
-std::vector<NamedKernel> lion_kernels() { return {{"lion", "f32,f32,f32->f32,f32", construct<LionKernel>}}; }
+std::vector<NamedKernel> lion_kernels() { return update_kernels_of_one_state<LionKernel>("lion"); }
 
 }  // namespace shardscope

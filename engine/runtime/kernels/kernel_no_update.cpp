@@ -13,6 +13,13 @@ class NoUpdateKernel : public Kernel {
 
 }  // namespace
 
-std::vector<NamedKernel> no_update_kernels() { return {{"no_update", "f32,f32->f32", construct<NoUpdateKernel>}}; }
+std::vector<NamedKernel> no_update_kernels() {
+  std::vector<NamedKernel> kernels;
+  for (const char* types : {"f32,f32->f32", "f32,bf16->f32", "bf16,f32->bf16", "bf16,bf16->bf16",
+                            "bf16,f32,f32->bf16,f32", "bf16,bf16,f32->bf16,f32"}) {
+    kernels.push_back({"no_update", types, construct<NoUpdateKernel>});
+  }
+  return kernels;
+}
 
 }  // namespace shardscope

@@ -1,6 +1,5 @@
 #include "engine/base/vector_versions.h"
 #include "engine/ops/sgd.h"
-#include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/update_kernel.h"
 
 namespace shardscope {
@@ -11,27 +10,30 @@ struct Rates {
   float learning_rate, decay, fresh;
 };
 
-constexpr auto update = vector_versions([](UpdatedArrays a, Rates rates, int64_t begin, int64_t end) {
+constexpr auto update = vector_versions([](auto a, Rates rates, int64_t begin, int64_t end) {
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
-    const float next = rates.decay * a.state[i] + rates.fresh * a.gradient[i];
-    a.state[i] = next;
-    a.parameter[i] -= rates.learning_rate * next;
+    const float next = rates.decay * load(a.states[0][i]) + rates.fresh * load(a.gradient[i]);
+    store(next, a.states[0][i]);
+    a.set(i, load(a.value[i]) - rates.learning_rate * next);
   }
 });
 
-class SgdKernel : public UpdateKernel<SgdAttributes> {
+template <class P, class G, class M, bool has_master>
+class SgdKernel : public UpdateKernel<SgdAttributes, 1, P, G, M, has_master> {
  public:
-  using UpdateKernel::UpdateKernel;
+  using Base = UpdateKernel<SgdAttributes, 1, P, G, M, has_master>;
+  using Base::Base;
 
   void run(const StepContext& context) override {
-    apply(update, Rates{learning_rate(context), static_cast<float>(attributes_.decay),
-                        static_cast<float>(1.0 - attributes_.decay)});
+    const double decay = this->attributes_.decay;
+    this->apply(update,
+                Rates{this->learning_rate(context), static_cast<float>(decay), static_cast<float>(1.0 - decay)});
   }
 };
 
 }  // namespace
 
-std::vector<NamedKernel> sgd_kernels() { return {{"sgd", "f32,f32,f32->f32,f32", construct<SgdKernel>}}; }
+std::vector<NamedKernel> sgd_kernels() { return update_kernels_of_one_state<SgdKernel>("sgd"); }
 
 }  // namespace shardscope

@@ -1,26 +1,43 @@
 #pragma once
 
-#include "engine/runtime/kernels/kernel.h"
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/storage.h"
 
 namespace shardscope {
 
-// Of one parameter, updated in place.
+// Of one parameter, updated in place: gradients of type G, states of M. `value` is the parameter of type P; where it
+// has a master copy, `value` is that, and `rounded` the parameter.
+template <class P, class G, class M, bool has_master>
 struct UpdatedArrays {
-  float* parameter;
-  const float* gradient;
-  float* state;
+  P* value = nullptr;
+  const G* gradient = nullptr;
+  std::array<M*, 2> states{};  // as many as the optimizer has
+  BFloat16* rounded = nullptr;
+
+  [[gnu::always_inline]] void set(int64_t i, float updated) const {
+    store(updated, value[i]);
+    if constexpr (has_master) store(updated, rounded[i]);
+  }
 };
 
-// Base of the kernels of optimizers with one state: (parameter, gradient, state) -> (parameter, state).
-template <class Attributes>
+// Base of the kernels of optimizers: (parameter, gradient, states... [, master]) -> (parameter, states... [, master]).
+template <class Attributes, size_t states, class P, class G, class M, bool has_master>
 class UpdateKernel : public Kernel {
  public:
   explicit UpdateKernel(const KernelArguments& arguments)
       : attributes_(arguments.attributes->as<Attributes>()),
-        arrays_{arguments.outputs[0].f32(), arguments.inputs[1].f32(), arguments.outputs[1].f32()},
         count_(arguments.outputs[0].count()),
-        threads_(arguments.threads) {}
+        threads_(arguments.threads) {
+    arrays_.value = arguments.outputs[has_master ? 1 + states : 0].template as<P>();
+    arrays_.gradient = arguments.inputs[1].template as<G>();
+    for (size_t i = 0; i < states; ++i) arrays_.states[i] = arguments.outputs[1 + i].template as<M>();
+    if constexpr (has_master) arrays_.rounded = arguments.outputs[0].bf16();
+  }
 
  protected:
   float learning_rate(const StepContext& context) const {
@@ -37,9 +54,45 @@ class UpdateKernel : public Kernel {
   const Attributes attributes_;
 
  private:
-  const UpdatedArrays arrays_;
+  UpdatedArrays<P, G, M, has_master> arrays_;
   const int64_t count_;
   const int threads_;
 };
+
+// The kernels of an optimizer for f32 and bf16 parameters, gradients and states, and for bf16 parameters with an f32
+// master copy. K<P, G, M, has_master> is an UpdateKernel.
+template <template <class, class, class, bool> class K>
+std::vector<NamedKernel> update_kernels_of_one_state(std::string_view op) {
+  using B = BFloat16;
+  return {{op, "f32,f32,f32->f32,f32", construct<K<float, float, float, false>>},
+          {op, "f32,bf16,f32->f32,f32", construct<K<float, B, float, false>>},
+          {op, "f32,f32,bf16->f32,bf16", construct<K<float, float, B, false>>},
+          {op, "f32,bf16,bf16->f32,bf16", construct<K<float, B, B, false>>},
+          {op, "bf16,f32,f32->bf16,f32", construct<K<B, float, float, false>>},
+          {op, "bf16,bf16,f32->bf16,f32", construct<K<B, B, float, false>>},
+          {op, "bf16,f32,bf16->bf16,bf16", construct<K<B, float, B, false>>},
+          {op, "bf16,bf16,bf16->bf16,bf16", construct<K<B, B, B, false>>},
+          {op, "bf16,f32,f32,f32->bf16,f32,f32", construct<K<float, float, float, true>>},
+          {op, "bf16,bf16,f32,f32->bf16,f32,f32", construct<K<float, B, float, true>>},
+          {op, "bf16,f32,bf16,f32->bf16,bf16,f32", construct<K<float, float, B, true>>},
+          {op, "bf16,bf16,bf16,f32->bf16,bf16,f32", construct<K<float, B, B, true>>}};
+}
+
+template <template <class, class, class, bool> class K>
+std::vector<NamedKernel> update_kernels_of_two_states(std::string_view op) {
+  using B = BFloat16;
+  return {{op, "f32,f32,f32,f32->f32,f32,f32", construct<K<float, float, float, false>>},
+          {op, "f32,bf16,f32,f32->f32,f32,f32", construct<K<float, B, float, false>>},
+          {op, "f32,f32,bf16,bf16->f32,bf16,bf16", construct<K<float, float, B, false>>},
+          {op, "f32,bf16,bf16,bf16->f32,bf16,bf16", construct<K<float, B, B, false>>},
+          {op, "bf16,f32,f32,f32->bf16,f32,f32", construct<K<B, float, float, false>>},
+          {op, "bf16,bf16,f32,f32->bf16,f32,f32", construct<K<B, B, float, false>>},
+          {op, "bf16,f32,bf16,bf16->bf16,bf16,bf16", construct<K<B, float, B, false>>},
+          {op, "bf16,bf16,bf16,bf16->bf16,bf16,bf16", construct<K<B, B, B, false>>},
+          {op, "bf16,f32,f32,f32,f32->bf16,f32,f32,f32", construct<K<float, float, float, true>>},
+          {op, "bf16,bf16,f32,f32,f32->bf16,f32,f32,f32", construct<K<float, B, float, true>>},
+          {op, "bf16,f32,bf16,bf16,f32->bf16,bf16,bf16,f32", construct<K<float, float, B, true>>},
+          {op, "bf16,bf16,bf16,bf16,f32->bf16,bf16,bf16,f32", construct<K<float, B, B, true>>}};
+}
 
 }  // namespace shardscope
