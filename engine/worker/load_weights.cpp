@@ -72,9 +72,11 @@ class Matching {
   }
   void count_layer(const std::string& name) { layers_ = std::max(layers_, layer_of(name) + 1); }
 
-  // Of layers behind the model's last one, as DeepSeek-V3 has them for multi-token prediction.
+  // Of a layer behind the model's last one that is for multi-token prediction, as DeepSeek-V3 has it.
   bool is_of_prediction(const std::string& name) {
-    const bool skipped = name.starts_with("mtp.") || (layers_ > 0 && layer_of(name) >= layers_);
+    const int64_t layer = layer_of(name);
+    const bool skipped = name.starts_with("mtp.") ||
+                         (layer >= layers_ && folder_.find(fmt::format("model.layers.{}.eh_proj.weight", layer)));
     skipped_ += skipped;
     return skipped;
   }
