@@ -105,6 +105,7 @@ ModelDefinition::Description describe(const OptionList& options, DType parameter
 
 ModelDefinition huggingface() {
   return {"huggingface",
+          "a decoder that Hugging Face's transformers knows, from its config.json and weights",
           {{"path", std::string("llama"), true, 0, 0, "a folder with config.json, or that file", {}, true},
            {"overrides", std::string(), false, 0, 0, "fields that replace those of config.json", {}, false, true},
            {"ignore", TextList{}, false, 0, 0, "fields of config.json that may be unknown"},

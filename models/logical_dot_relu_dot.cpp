@@ -35,6 +35,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> logical_dot_relu_d
 
 ModelDefinition logical_dot_relu_dot() {
   return {"logical_dot_relu_dot",
+          "two bias-free layers with relu between them, embed to hidden to embed, and mean squared error (Flax NNX)",
           {{"embed_dim", int64_t{1024}, true, 1, 1e7, "numbers in an example, and in a target"},
            {"hidden_dim", int64_t{1024}, true, 1, 1e7, "width of the hidden layer"},
            compute_dtype_option()},

@@ -40,6 +40,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> mintext_mlp_captio
 
 ModelDefinition mintext_mlp() {
   return {"mintext_mlp",
+          "relu(x w1 + b1) w2 with mean squared error (MinText, tutorial 3)",
           {{"din", int64_t{1}, false, 1, 1e7, "numbers in an example"},
            {"dmid", int64_t{32}, true, 1, 1e7, "width of the hidden layer"},
            {"dout", int64_t{1}, false, 1, 1e7, "numbers in a target"},

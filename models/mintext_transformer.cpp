@@ -128,6 +128,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> mintext_transforme
 
 ModelDefinition mintext_transformer() {
   return {"mintext_transformer",
+          "a transformer with multi-head, grouped-query or multi-query attention (MinText, tutorial 3)",
           {{"vocab_size", int64_t{1024}, true, 2, 1e9, "number of tokens"},
            {"seq_len", int64_t{1024}, true, 1, 1e7, "positions in a sequence"},
            {"d_model", int64_t{512}, true, 1, 1e7, "width of the residual stream"},

@@ -72,6 +72,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> nnx_gpt2_captions(
 
 ModelDefinition nnx_gpt2() {
   return {"nnx_gpt2",
+          "a GPT-2 in Flax NNX, with dropout unless deterministic",
           {{"vocab_size", int64_t{512}, false, 2, 1e9, "number of tokens"},
            {"seq_len", int64_t{64}, false, 1, 1e7, "positions in a sequence"},
            {"embed_dim", int64_t{256}, false, 1, 1e7, "width of the residual stream"},

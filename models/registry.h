@@ -29,6 +29,7 @@ struct ModelContext {
 // A network: its hyperparameters, its forward pass with the loss, and the layouts worth printing. Knows no mesh.
 struct ModelDefinition {
   std::string name;
+  std::string summary;  // what it is, in one phrase, for lists
   std::vector<OptionDefinition> options;
   // Faults between hyperparameters ("embed_dim is not a multiple of num_heads"), with places "model.embed_dim".
   std::vector<Error> (*check)(const OptionList& options);

@@ -101,6 +101,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> sequential_caption
 
 ModelDefinition sequential() {
   return {"sequential",
+          "a list of layers: linear, conv, relu, flatten",
           {{"input", std::string("784"), true, 0, 0, "shape of an example: \"784\", or \"28x28x1\" of a picture"},
            {"layers", TextList{"linear 512", "relu", "linear 10"}, true, 0, 0,
             "\"linear 512\", \"conv 16 3x3\", \"relu\", \"flatten\", one after the other"},

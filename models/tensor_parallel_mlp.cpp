@@ -38,6 +38,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> tensor_parallel_ml
 
 ModelDefinition tensor_parallel_mlp() {
   return {"tensor_parallel_mlp",
+          "the pair of matrix products of \"How To Scale Your Model\"",
           {{"d_model", int64_t{512}, true, 1, 1e7, "D, width of the activations"},
            {"d_ff", int64_t{2048}, true, 1, 1e7, "F, width between the two products"},
            compute_dtype_option()},

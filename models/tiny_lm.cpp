@@ -63,6 +63,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> tiny_lm_captions(c
 
 ModelDefinition tiny_lm() {
   return {"tiny_lm",
+          "the small language model of \"Implementing Data Parallelism in JAX\" (Flax Linen)",
           {{"vocab_size", int64_t{512}, false, 2, 1e9, "number of tokens"},
            {"seq_len", int64_t{64}, false, 2, 1e7, "positions in a sequence"},
            {"d_model", int64_t{256}, false, 1, 1e7, "width of the residual stream; even"},

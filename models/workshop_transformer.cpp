@@ -142,6 +142,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> workshop_transform
 
 ModelDefinition workshop_transformer() {
   return {"workshop_transformer",
+          "the tensor-parallel layer of \"Model Parallelism\" (Workshop), one or several, with mean squared error",
           {{"seq_len", int64_t{128}, true, 1, 1e7, "positions in a sequence"},
            {"hidden_size", int64_t{768}, true, 1, 1e7, "width of the residual stream"},
            {"num_heads", int64_t{12}, true, 1, 1e5, "attention heads; divides hidden_size"},

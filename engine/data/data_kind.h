@@ -14,6 +14,7 @@ namespace shardscope {
 // A kind of data that a run file may name (data.kind): what it may be told, what it gives, and how.
 struct DataKind {
   std::string name;
+  std::string summary;  // what it is, in one phrase, for lists
   // Every kind has "batch_size": rows of each input in a step, over all devices.
   std::vector<OptionDefinition> options;
   // The inputs that it gives to a model that asks so: names and types, and limits that their values keep.

@@ -45,6 +45,7 @@ std::unique_ptr<DataSource> make_normal(const OptionList& options, const DataReq
 
 DataKind normal_data() {
   return {"normal",
+          "inputs and targets of f32, drawn anew for every step",
           {{"batch_size", int64_t{64}, true, 1, 1e7, "rows in a step, over all devices"},
            {"seed", int64_t{0}, false, 0, 9.2e18, "of the inputs"}},
           normal_inputs,

@@ -72,6 +72,7 @@ std::vector<Error> check_numpy_batches(const OptionList& options) {
 
 DataKind numpy_batches_data() {
   return {"numpy_batches",
+          "batches of a data set of random tokens, drawn as NumPy draws them",
           {{"batch_size", int64_t{32}, true, 1, 1e7, "sequences in a step, over all devices"},
            {"seed", int64_t{1234}, false, 0, 4294967295, "of the data set"},
            {"dataset_size", int64_t{8192}, false, 1, 1e12, "sequences in the data set"},

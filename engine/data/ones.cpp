@@ -33,6 +33,7 @@ std::vector<DataInput> ones_inputs(const DataRequest& request) {
 
 DataKind ones_data() {
   return {"ones",
+          "inputs of 1 and targets of 0: the squared error is the mean of the output's squares",
           {{"batch_size", int64_t{32}, true, 1, 1e7, "rows in a step, over all devices"},
            {"seed", int64_t{0}, false, 0, 9.2e18, "taken, and without effect"}},
           ones_inputs,

@@ -85,6 +85,7 @@ std::vector<DataInput> quadratic_inputs(const DataRequest& request) {
 DataKind quadratic_data() {
   constexpr double largest_seed = std::numeric_limits<uint32_t>::max();
   DataKind kind{"quadratic",
+                "points of a noisy parabola, drawn as NumPy draws them: data with an end",
                 {{"batch_size", int64_t{32}, true, 1, 1e7, "points in a step, over all devices"},
                  {"seed", int64_t{0}, false, 0, largest_seed, "of the noise and of the points chosen"}},
                 quadratic_inputs,

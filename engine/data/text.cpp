@@ -11,7 +11,8 @@ constexpr int text_width = 1;  // byte
 }  // namespace
 
 DataKind text_data() {
-  DataKind kind{"text", token_data_options(), token_inputs, [](const OptionList& options, const DataRequest& request) {
+  DataKind kind{"text", "each byte of a file, or of all files of a folder, is a token", token_data_options(),
+                token_inputs, [](const OptionList& options, const DataRequest& request) {
                   return make_token_data(options, request, text_width, false);
                 }};
   kind.check = check_token_options;

@@ -17,7 +17,8 @@ int token_width(const OptionList& options) { return string_option(options, "dtyp
 }  // namespace
 
 DataKind tokens_data() {
-  DataKind kind{"tokens", options(), token_inputs, [](const OptionList& options, const DataRequest& request) {
+  DataKind kind{"tokens", "files of token numbers, as nanoGPT's and Megatron's tools write them", options(),
+                token_inputs, [](const OptionList& options, const DataRequest& request) {
                   return make_token_data(options, request, token_width(options), false);
                 }};
   kind.check = check_token_options;

@@ -22,6 +22,7 @@ class Zeros : public DataSource {
 DataKind zeros_data() {
   return {
       "zeros",
+      "tokens and labels of 0",
       {{"batch_size", int64_t{8}, true, 1, 1e7, "sequences in a step, over all devices"},
        {"seed", int64_t{0}, false, 0, 9.2e18, "taken, and without effect"},
        sequence_length_option()},

@@ -29,7 +29,7 @@ AdamAttributes adam_attributes(const OptionList& options) {
 
 // optax.adam.
 OptimizerDefinition adam_optimizer() {
-  return {"adam", adam_options(), [](Graph& graph, const OptionList& options, const StateTypes& types) {
+  return {"adam", "optax.adam", adam_options(), [](Graph& graph, const OptionList& options, const StateTypes& types) {
             append_adam(graph, options, types, [](const std::string&) { return 0.0; });
           }};
 }

@@ -26,6 +26,10 @@ std::vector<Error> adamw_notes(const OptionList& options, const std::vector<std:
 }  // namespace
 
 // optax.adamw: Adam whose step also takes learning_rate x weight_decay of a parameter off it.
-OptimizerDefinition adamw_optimizer() { return {"adamw", adamw_options(), append_adamw, nullptr, adamw_notes}; }
+OptimizerDefinition adamw_optimizer() {
+  return {"adamw",         "optax.adamw: Adam with weight decay, of the parameters that a mask names",
+          adamw_options(), append_adamw,
+          nullptr,         adamw_notes};
+}
 
 }  // namespace shardscope

@@ -36,6 +36,10 @@ std::vector<Error> lion_notes(const OptionList& options, const std::vector<std::
 }  // namespace
 
 // optax.lion: every element of a parameter goes one step size along the sign of a mean of gradients.
-OptimizerDefinition lion_optimizer() { return {"lion", lion_options(), append_lion, nullptr, lion_notes}; }
+OptimizerDefinition lion_optimizer() {
+  return {"lion",         "optax.lion: steps along the sign of a mean of gradients, with weight decay",
+          lion_options(), append_lion,
+          nullptr,        lion_notes};
+}
 
 }  // namespace shardscope

@@ -21,6 +21,7 @@ struct StateTypes {
 // An update rule: its hyperparameters, its state, and its update as graph ops (after Optax).
 struct OptimizerDefinition {
   std::string name;
+  std::string summary;  // what it is, in one phrase, for lists
   std::vector<OptionDefinition> options;
   // Appends state and update ops for every trainable state, whose gradients are known.
   void (*append)(Graph& graph, const OptionList& options, const StateTypes& types);

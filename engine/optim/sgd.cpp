@@ -43,6 +43,9 @@ std::vector<Error> check_sgd(const OptionList& given) {
 
 // Gradient descent: with momentum optax.sgd's, else with an exponential mean of gradients, the SGD of "Tensor Parallel
 // and Transformers Scaling" (MinText, tutorial 3). Without both: decay 0.
-OptimizerDefinition sgd_optimizer() { return {"sgd", sgd_options(), append_sgd, check_sgd}; }
+OptimizerDefinition sgd_optimizer() {
+  return {"sgd", "optax.sgd where momentum is given, else gradient descent along a mean of gradients", sgd_options(),
+          append_sgd, check_sgd};
+}
 
 }  // namespace shardscope
