@@ -65,11 +65,7 @@ int calibrate(const CalibrateOptions& options) {
 }  // namespace
 
 void add_calibrate(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand(
-      "calibrate", fmt::format("Measure this machine for {:.0f} s, so that predicted times fit it: matrix products, "
-                               "memory, kernels, collectives. Where other work used more than {:.0f} % of the cores, "
-                               "nothing is written",
-                               usual_calibration_seconds, 100 * most_other_work));
+  CLI::App* command = app.add_subcommand("calibrate", "Measure this machine for predictions");
   auto options = std::make_shared<CalibrateOptions>();
   auto* once = command->add_flag("--once", options->once,
                                  "do nothing where it was measured before; keep what other work disturbed");
@@ -88,6 +84,21 @@ void add_calibrate(CLI::App& app, CommandLine& line) {
       ->type_name("FILE")
       ->needs(from);
   for (CLI::Option* measuring : {once, thorough}) from->excludes(measuring);
+  line.help(command)
+      .paragraph(fmt::format("Measures this machine's rates for predictions, in {:.0f} s: matrix products of many "
+                             "shapes, memory and caches, "
+                             "other kernels, collectives. The rates are kept in `~/.config/shardscope/machine.json`. "
+                             "Where other work used "
+                             "more than {:.0f} % of the cores meanwhile, it says so, ends with 1 and writes nothing, "
+                             "unless with `--keep`.",
+                             usual_calibration_seconds, 100 * most_other_work))
+      .paragraph(
+          "With `--from` it measures nothing: it lists what each family of instructions took in a recorded run (`train "
+          "--record DIR`) beside what its machine predicts (median of measured over predicted), names those that are "
+          "off by more than 10 %, and writes the machine corrected by that to `--out` or, with `--keep`, as this "
+          "host's.")
+      .example("shardrun calibrate --thorough", "the most exact rates, on an idle machine")
+      .example("shardrun calibrate --from record --out corrected.json", "correct a machine by a recorded run");
   command->callback([&line, options, correction] {
     line.action = [options, correction] {
       correction->keep = options->keep;

@@ -70,9 +70,11 @@ void add_list(CLI::App& command, CommandLine& line) {
     bool verify = false;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* list_command = command.add_subcommand("list", "The checkpoints of a folder, or what is in one of them");
+  CLI::App* list_command = command.add_subcommand("list", "The checkpoints of a folder, or the content of one");
   list_command->add_option("DIR", arguments->path, "folder of checkpoints, or DIR/step_...")->required();
   list_command->add_flag("--verify", arguments->verify, "read every byte and compare it with its hash");
+  line.help(list_command)
+      .example("shardrun checkpoint list checkpoints --verify", "which checkpoints are whole, byte by byte");
   list_command->callback(
       [&line, arguments] { line.action = [arguments] { return list(arguments->path, arguments->verify); }; });
 }
@@ -151,12 +153,17 @@ void add_parameter_export(CLI::App& command, CommandLine& line) {
     bool force = false, huggingface = false;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* export_command = command.add_subcommand("export", "Write all parameters, whole, to one safetensors file");
+  CLI::App* export_command = command.add_subcommand(
+      "export", "Write all parameters, whole, to one safetensors file, as `train --parameters` does");
   export_command->add_option("DIR", arguments->path, "DIR/step_..., or a folder: its newest checkpoint")->required();
   export_command->add_option("OUT", arguments->out, "new safetensors file, or - for standard output")->required();
   export_command->add_flag("--force", arguments->force, "lose what is in a file that exists");
   export_command->add_flag("--huggingface", arguments->huggingface,
                            "a new folder that transformers loads: config, weights, files of the tokenizer");
+  line.help(export_command)
+      .example("shardrun checkpoint export checkpoints weights.safetensors", "the newest checkpoint's parameters")
+      .example("shardrun checkpoint export checkpoints model --huggingface",
+               "a folder for `AutoModelForCausalLM.from_pretrained`");
   export_command->callback([&line, arguments] {
     line.action = [arguments] {
       const std::string path = checkpoint_at(arguments->path);
@@ -180,13 +187,17 @@ void add_import(CLI::App& command, CommandLine& line) {
     RunFileArguments run_file;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* import_command =
-      command.add_subcommand("import", "Make a checkpoint of step 0 of the parameters in a safetensors file");
+  CLI::App* import_command = command.add_subcommand(
+      "import", "Make a checkpoint of step 0 from the parameters in a safetensors file, to train on from");
   import_command->add_option("DIR", arguments->path, "folder of checkpoints, which has none yet")->required();
   import_command->add_option("PARAMETERS", arguments->parameters, "safetensors file, arrays named as export does")
       ->required();
   import_command->add_flag("--cast", arguments->cast, "convert arrays of another floating-point type: F16, BF16, F64");
   arguments->run_file.add_to(*import_command);
+  line.help(import_command)
+      .paragraph("Where names differ it says which ones it expects.")
+      .example("shardrun checkpoint import start weights.safetensors run.json",
+               "`shardrun train run.json --resume start` begins from these weights");
   import_command->callback([&line, arguments] {
     line.action = [arguments] {
       const Plan plan = compile(plan_request(arguments->run_file.load()));
@@ -200,11 +211,42 @@ void add_import(CLI::App& command, CommandLine& line) {
   });
 }
 
+void describe_checkpoints(HelpText& help) {
+  help.paragraph(
+          "A checkpoint is a folder: a safetensors file of each rank that holds something no lower rank holds, and "
+          "`index.json`, which says of every state (parameters, optimizer state, whatever a model keeps) its whole "
+          "shape, which file has which box of it, and a hash of each MiB. It does not depend on the mesh: any other "
+          "mesh "
+          "restores the same bits, each rank reading and comparing only the MiB that it needs.")
+      .paragraph(
+          "Each rank copies its part and writes it while training continues, under a hidden name; the folder gets its "
+          "own name when all of it is on the disk. A process that dies at any moment therefore costs no checkpoint. A "
+          "run holds its folder open: where the folder is moved or replaced meanwhile, the run ends, and nothing is "
+          "written into what took its place. Only what the program wrote is removed; what a user put into an old "
+          "checkpoint stays as `DIR/step_000120.left`, links are not followed, and what cannot be removed is reported "
+          "and tried again.")
+      .paragraph(
+          "A flipped bit, a missing or a short file is reported with file, state and block before the first step: of a "
+          "folder the newest whole checkpoint is taken, and for a damaged one that was named the last whole one is "
+          "offered. In the window, Run, Checkpoints lists them; Resume continues from the selected one with the "
+          "plan that is shown, and asks first where its data changed.")
+      .paragraph(
+          "A checkpoint records with which data files it was trained: their names, sizes and a hash of 64 evenly "
+          "spaced "
+          "blocks of 64 KiB (of a file up to 4 MiB all of it; a change of a larger file between two blocks that keeps "
+          "its size is not seen; times are not compared). Where these differ, a resume, a restart, or a host whose "
+          "copy "
+          "differs ends with the file's name; `--allow-changed-data` trains on. Seeds, batch size and other settings "
+          "that changed are printed before the first step.");
+}
+
 }  // namespace
 
 void add_checkpoint(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand("checkpoint", "What is in checkpoints; parameters out of them and into them");
+  CLI::App* command =
+      app.add_subcommand("checkpoint", "List checkpoints, write their parameters to a file, read them from one");
   command->require_subcommand(1);
+  describe_checkpoints(line.help(command));
   add_list(*command, line);
   add_parameter_export(*command, line);
   add_import(*command, line);

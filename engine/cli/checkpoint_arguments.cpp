@@ -14,26 +14,33 @@ std::string absolute(const std::string& path) { return path.empty() ? path : std
 }  // namespace
 
 void CheckpointArguments::add_to(CLI::App& command) {
-  auto* into =
-      command.add_option("--checkpoint", folder, "write checkpoints into this folder, one at the end at least")
-          ->type_name("DIR");
-  command.add_option("--save-every", save_every, "a checkpoint after every N steps")
+  auto* into = command
+                   .add_option("--checkpoint", folder,
+                               "write a checkpoint into DIR where the run ends (also after Ctrl-C); DIR is neither a "
+                               "checkpoint nor inside one")
+                   ->type_name("DIR");
+  command.add_option("--save-every", save_every, "also after every N steps")
       ->type_name("N")
       ->check(CLI::PositiveNumber)
       ->needs(into);
-  command.add_option("--keep", keep, "checkpoints that remain, the newest (3)")
+  command.add_option("--keep", keep, "keep the newest K checkpoints (3)")
       ->type_name("K")
       ->check(CLI::PositiveNumber)
       ->needs(into);
   command
-      .add_option("--on-checkpoint-error", on_error,
-                  "a checkpoint that cannot be written ends the run, or does not (stop)")
+      .add_option("--on-checkpoint-error", on_error, "whether a checkpoint that cannot be written ends the run (stop)")
       ->check(CLI::IsMember({"stop", "continue"}))
       ->needs(into);
-  command.add_option("--resume", resume, "go on from the newest whole checkpoint of a folder, or from DIR/step_...")
+  command
+      .add_option("--resume", resume,
+                  "continue from the newest whole checkpoint of DIR, or from DIR/step_000120, on any mesh. "
+                  "`--steps` counts from the run's beginning; on the same mesh the rest equals, bit for bit, that "
+                  "of a run that was never stopped")
       ->type_name("DIR");
-  command.add_flag("--allow-changed-data", allow_changed_data,
-                   "train on where the data are not what they were at the checkpoint, or before a restart");
+  command.add_flag(
+      "--allow-changed-data", allow_changed_data,
+      "train on where data files differ from those at the checkpoint, or (with `--max-restarts`) from those at "
+      "the start; else such a run ends with the file's name");
 }
 
 CheckpointOptions CheckpointArguments::options() const {

@@ -2,6 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
+
+#include "engine/cli/reference/command_reference.h"
 
 namespace shardscope {
 
@@ -13,7 +16,10 @@ inline constexpr int exit_ok = 0, exit_failed_run = 1, exit_bad_input = 2, exit_
 struct CommandLine {
   int argc = 0;
   char** argv = nullptr;
-  std::function<int()> action;
+  std::function<int()> action = {};
+  HelpTexts texts = {};
+
+  HelpText& help(const CLI::App* command) { return texts[command]; }
 };
 
 // Each adds its subcommand, in the file of its name.
@@ -24,6 +30,10 @@ void add_plan(CLI::App& app, CommandLine& line);
 void add_train(CLI::App& app, CommandLine& line);
 void add_calibrate(CLI::App& app, CommandLine& line);
 void add_machines(CLI::App& app, CommandLine& line);
+void add_models(CLI::App& app, CommandLine& line);
+void add_completion(CLI::App& app, CommandLine& line);
+void add_man(CLI::App& app, CommandLine& line);
+void add_documents(CLI::App& app, CommandLine& line);
 void add_export(CLI::App& app, CommandLine& line);
 void add_suggest(CLI::App& app, CommandLine& line);
 void add_lint(CLI::App& app, CommandLine& line);
@@ -32,8 +42,13 @@ void add_rank(CLI::App& app, CommandLine& line);
 void add_host_agent(CLI::App& app, CommandLine& line);
 void add_remote_shell(CLI::App& app, CommandLine& line);
 
+// All commands, from their definitions.
+CommandReference command_reference();
+
 // shardrun. Errors go to standard error, one a line. Output that cannot be written is a failed run; a closed pipe ends
 // the process, as it does others, unless SIGPIPE is ignored.
 int run_command_line(int argc, char** argv);
+// `commit`: of the sources, for --version; empty: not known.
+int run_command_line(int argc, char** argv, const std::string& commit);
 
 }  // namespace shardscope

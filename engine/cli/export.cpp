@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -91,26 +92,50 @@ int export_command(const ExportArguments& arguments) {
   return export_file(arguments);
 }
 
-std::string kinds_text() {
-  std::string text = "KIND is one of\n";
+void describe_export(HelpText& help) {
+  std::vector<std::pair<std::string, std::string>> kinds;
+  std::vector<std::string> names, pages;
   for (const ExportKind& kind : export_kinds()) {
-    text += fmt::format("  {:<12}{}{}\n", kind.name, kind.what,
-                        kind.pages.empty() ? "" : fmt::format(" (--page {})", fmt::join(kind.pages, ", ")));
+    kinds.emplace_back(kind.name, kind.pages.empty()
+                                      ? kind.what
+                                      : fmt::format("{}; `--page` {}", kind.what, fmt::join(kind.pages, ", ")));
+    names.push_back(kind.name);
+    for (const std::string& page : kind.pages)
+      if (std::ranges::find(pages, page) == pages.end()) pages.push_back(page);
   }
-  return text +
-         "Pictures, and the tables collectives and timeline, show what was measured where FILE is a recorded run; run\n"
-         "is its curves, compare all meshes of as many devices (plans are pinned in the window). Pictures show all of\n"
-         "their page: tables with every row and column, and none of the window's buttons and fields.\n"
-         "OUT is written exactly as it is named: whole, or not at all; but tensorboard writes into a folder that "
-         "exists\n"
-         "a file with a name that TensorBoard finds, and says it. Code 130 tells that Ctrl-C ended it, 2 that\n"
-         "something could not be read, exported or written.";
+  help.paragraph(
+          "FILE is a run file, whose plan is written, or the folder of a recorded run. OUT is written whole or not at "
+          "all, exactly as named; what exists is refused without `--force`. Long exports show their progress on a "
+          "terminal; Ctrl-C leaves nothing behind.")
+      .paragraph(
+          "Of a recorded run, pictures and the tables `collectives` and `timeline` show what was measured in the step "
+          "that `--trace` chooses. Pictures have all content of their page (tables with every row and column) and no "
+          "buttons, fields and hints; `run` is the curves of a recorded run, `compare` all meshes of as many devices. "
+          "`shardscope` beside `shardrun` draws them, without a display.")
+      .paragraph(
+          "`jax` is a standalone program of JAX, Flax and Optax that trains the same, from the same seeds with the "
+          "same "
+          "losses; what JAX cannot express, a pipeline for example, is an error at its place. `headless` is a folder "
+          "that "
+          "trains the plan elsewhere: run file, machine, small data, and a script each for one machine and for plain "
+          "mpirun; `slurm` the same with a script for sbatch, whose jobs are queued again where they run out of time "
+          "or "
+          "lose a node, and continue from their checkpoints. Their scripts first verify version and plan hash, as "
+          "`--check` does.")
+      .table("Kinds of export", kinds)
+      .values("--to", names)
+      .values("--page", pages)
+      .example("shardrun export run.json --to csv collectives.csv --page collectives", "every collective, as a table")
+      .example("shardrun export record --to perfetto trace.json --trace slowest",
+               "the slowest step of a recorded run, for ui.perfetto.dev")
+      .example("shardrun export run.json --to jax program.py", "the run as a program of JAX");
 }
 
 }  // namespace
 
 void add_export(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand("export", "Hand out a plan or a recorded run as something else");
+  CLI::App* command =
+      app.add_subcommand("export", "Write a plan or a recorded run as a table, picture, trace, program or folder");
   auto arguments = std::make_shared<ExportArguments>();
   arguments->run_file.add_to(*command, false);
   command->add_option("OUT", arguments->out, "file or folder to write; - for standard output");
@@ -125,14 +150,14 @@ void add_export(CLI::App& app, CommandLine& line) {
                    "of a picture the least size in pixels (1280x800); it is larger where its content needs that")
       ->type_name("WIDTHxHEIGHT")
       ->check([](const std::string& text) { return picture_size(text) ? std::string() : picture_size_rule(); });
-  command->add_flag("--force", arguments->force, "write over what exists; of a folder the files that the export has");
+  command->add_flag("--force", arguments->force, "write over what exists; in a folder the files that the export has");
   arguments->machine.add_to(*command);
   arguments->hosts.add_list_to(*command);
   command
       ->add_option("--check", arguments->check,
                    "verify a folder of kind headless or slurm: that this program makes the plan that was exported")
       ->type_name("FOLDER");
-  command->footer(kinds_text());
+  describe_export(line.help(command));
   command->callback([&line, arguments] { line.action = [arguments] { return export_command(*arguments); }; });
 }
 

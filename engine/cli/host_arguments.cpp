@@ -30,8 +30,10 @@ std::vector<std::string> words(const std::string& text) {
 }  // namespace
 
 void HostArguments::add_list_to(CLI::App& command) {
-  auto* named = command.add_option("--hosts", list, "hosts of the ranks, in order: h0:4,h1:4");
-  auto* from_file = command.add_option("--hostfile", file, "the same from a file, as mpirun reads it: h0 slots=4");
+  auto* named =
+      command.add_option("--hosts", list, "hosts of the ranks, in order: h0:4,h1:4 (docs/hosts.md)")->type_name("LIST");
+  auto* from_file =
+      command.add_option("--hostfile", file, "the same from a file, as mpirun reads it: h0 slots=4")->type_name("FILE");
   named->excludes(from_file);
 }
 
@@ -39,9 +41,12 @@ void HostArguments::add_to(CLI::App& command) {
   add_list_to(command);
   command
       .add_option("--launcher", launcher,
-                  "runs a command on a host, called as LAUNCHER HOST COMMAND; else ssh, or srun")
+                  "runs a command on a host, called as LAUNCHER HOST COMMAND; by default ssh, or srun")
+      ->type_name("COMMAND")
       ->envname("SHARDSCOPE_LAUNCHER");
-  command.add_option("--interface", interface, "network of the run, by name or own address; else that to each host");
+  command
+      .add_option("--interface", interface, "network of the run, by name or own address; by default that to each host")
+      ->type_name("NAME");
 }
 
 std::vector<HostRanks> HostArguments::hosts(int ranks) const {

@@ -120,12 +120,20 @@ void add_lint(CLI::App& app, CommandLine& line) {
   command->add_flag("--json", arguments->as_json, "for scripts");
   arguments->machine.add_to(*command);
   arguments->hosts.add_list_to(*command);
-  std::string rules = "Rules (docs/lint.md):\n";
-  for (const LintRule& rule : lint_rules()) rules += fmt::format("  {:<22}{}\n", rule.name, rule.what);
-  command->footer(
-      rules +
-      "The code is 0 where nothing was found (with --write and --in-place: where nothing is left), 1 where\n"
-      "something was, 2 for bad input.");
+  std::vector<std::pair<std::string, std::string>> rules;
+  std::vector<std::string> names;
+  for (const LintRule& rule : lint_rules()) {
+    rules.emplace_back(rule.name, rule.what);
+    names.emplace_back(rule.name);
+  }
+  line.help(command)
+      .paragraph(
+          "Findings have a cost and, where there is one, a fix (docs/lint.md). The code is 0 where nothing was found "
+          "(with `--write` and `--in-place`: where nothing is left), 1 where something was, 2 for bad input.")
+      .table("Rules", rules)
+      .values("--rule", names)
+      .example("shardrun lint run.json", "what could be better, with costs and fixes")
+      .example("shardrun lint run.json --write better.json", "with all fixes applied");
   command->callback([&line, arguments] { line.action = [arguments] { return lint_command(*arguments); }; });
 }
 

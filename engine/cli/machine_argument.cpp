@@ -8,7 +8,8 @@ void MachineArgument::add_to(CLI::App& command) {
   command
       .add_option(
           "--machine,--profile", name,
-          "plan for this machine: host, one that 'shardrun machines' lists, or a file; instead of the run file's")
+          "plan for this machine instead of the run file's: `host`, one that `shardrun machines` lists, or a file "
+          "(resources/machine.schema.json). `--profile` is the former name")
       ->type_name("NAME|FILE");
 }
 

@@ -38,6 +38,12 @@ std::string links_text(const Machine& machine) {
   return text;
 }
 
+std::vector<std::string> machine_names() {
+  std::vector<std::string> names = {std::string(host_name)};
+  for (std::string_view name : library_names()) names.emplace_back(name);
+  return names;
+}
+
 std::string machines_table() {
   using enum TextTable::Align;
   TextTable table(
@@ -56,12 +62,17 @@ std::string machines_table() {
 }  // namespace
 
 void add_machines(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand(
-      "machines",
-      "The machines that plans can be made for: this host as calibrated, and those that come with the "
-      "program, whose rates are their makers' and not verified by measurements here");
+  CLI::App* command = app.add_subcommand("machines", "The machines that plans can be made for");
   auto name = std::make_shared<std::string>();
   command->add_option("NAME", *name, "one of them, whole, as a machine's file to start from");
+  line.help(command)
+      .paragraph(
+          "This host, as calibrated, and those that come with the program. Their rates are those of data sheets, each "
+          "with its source in the file; no measurement backs them yet, so that predictions for them are lower bounds: "
+          "matrix products and links reach their peak rates.")
+      .values("NAME", machine_names())
+      .example("shardrun machines", "all of them")
+      .example("shardrun machines dgx_h100 > mine.json", "one's whole file, to start your own from");
   command->callback([&line, name] {
     line.action = [name] {
       print_lines(name->empty() ? machines_table() : machine_text(find_machine(*name)));

@@ -14,11 +14,18 @@ void add_new(CLI::App& app, CommandLine& line) {
     std::string folder, out;
     int64_t devices = 4;
   };
-  CLI::App* command = app.add_subcommand("new", "Write a run file for a model of Hugging Face, to begin with");
+  CLI::App* command = app.add_subcommand("new", "Write a run file for a model of Hugging Face");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("FOLDER", arguments->folder, "a folder with config.json, or that file")->required();
   command->add_option("OUT", arguments->out, "run file to write; - for standard output")->required();
-  command->add_option("--devices", arguments->devices, "devices of its mesh")->check(CLI::Range(1, 65536));
+  command->add_option("--devices", arguments->devices, "devices of its mesh")
+      ->type_name("N")
+      ->check(CLI::Range(1, 65536));
+  line.help(command)
+      .paragraph(
+          "A run file for the model that FOLDER's config.json describes: mesh, sharding, random tokens, AdamW. "
+          "docs/run-file.md says which models there are.")
+      .example("shardrun new models/Qwen3-0.6B run.json --devices 8", "for eight devices");
   command->callback([&line, arguments] {
     line.action = [arguments] {
       namespace fs = std::filesystem;

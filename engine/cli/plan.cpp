@@ -50,12 +50,43 @@ void add_plan(CLI::App& app, CommandLine& line) {
   auto compare = std::make_shared<std::string>();
   hosts->add_list_to(*command);
   machine->add_to(*command);
-  CLI::Option* json = command->add_flag("--json", *as_json, "for scripts");
-  command->add_flag("--steps", *steps, "forward and backward, step by step")->excludes(json);
+  CLI::Option* json = command->add_flag("--json", *as_json, "the plan for scripts, with the keys below");
+  command->add_flag("--steps", *steps, "forward and backward line by line: `In[B, D] = AllGather(In[B, D_Y])`")
+      ->excludes(json);
   command
       ->add_option("--compare", *compare,
-                   "PATH=A,B,...: a line for each of these values, such as schedule.rematerialise=none,full")
+                   "a line for each value of a setting: memory, bytes sent, FLOPs, predicted time")
+      ->type_name("PATH=A,B,...")
       ->excludes(json);
+  line.help(command)
+      .paragraph(
+          "Memory per device, collectives with their causes, bytes sent, FLOPs and predicted time of a training step, "
+          "warnings and advice. Advice names what costs: collectives that take more than a fifth of a step, or an "
+          "arena "
+          "of which more than a tenth is unused.")
+      .table(
+          "Keys of plan --json",
+          {{"mesh.axes, mesh.devices", "names and sizes, order of the devices"},
+           {"memory.CATEGORY, memory.total",
+            "bytes of each category at the peak, and of the whole arena, on the heaviest device"},
+           {"memory.live_lower_bound, memory.fragmentation",
+            "bytes alive at once, at least; share of the arena that is unused at its peak"},
+           {"wire_bytes_per_device", "bytes that a device sends in a step, by the ring convention"},
+           {"flops_per_device, seconds_per_step", "floating-point operations of a device, predicted seconds of a step"},
+           {"communication",
+            "by stage: `exposed_seconds`, in which the device waits for collectives, and `hidden_seconds`, in which "
+            "they run beside computation"},
+           {"hash, planning_ms", "the plan's hash, and the milliseconds that planning took"},
+           {"collectives",
+            "each collective and send: kind, axes, group, bytes, count in a step, phase, op, cause, seconds"},
+           {"parameters", "each parameter: path, shape, spec, why, local shape, bytes per device"},
+           {"warnings, advice", "texts"},
+           {"pipeline", "with a pipeline: axis, schedule, layers, stages, `bubble`, `bubble_of_equal_stages`"}})
+      .example("shardrun plan run.json", "the whole plan")
+      .example("shardrun plan run.json --compare schedule.rematerialise=none,full,attention,mlp",
+               "what each choice of a setting costs")
+      .example("shardrun plan run.json --machine dgx_h100 --json | jq .seconds_per_step",
+               "the predicted step time on another machine, for a script");
   command->callback([&line, arguments, hosts, machine, as_json, steps, compare] {
     line.action = [arguments, hosts, machine, as_json, steps, compare] {
       if (!compare->empty()) {

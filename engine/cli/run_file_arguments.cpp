@@ -78,12 +78,13 @@ bool speaks_of(const std::string& argument, const std::string& path) {
 
 void RunFileArguments::add_to(CLI::App& command, bool file_required) {
   command.add_option("FILE", file, "run file (JSON), or - for standard input")->required(file_required);
-  command.add_option("--set", assignments, "change a value of the run file: mesh.data=2, model.num_layers=3")
+  command.add_option("--set", assignments, "change a value of the run file: `mesh.data=2`, `model.num_layers=3`")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   command
       .add_option("--specs", specs,
-                  "where arrays lie: {path: spec}, as 'export --to specs' and programs of JAX write it")
+                  "shard arrays as this file of {path: spec} says, which `export --to specs` and `--write-specs` of "
+                  "exported JAX programs write")
       ->type_name("JSON");
 }
 

@@ -60,16 +60,27 @@ struct ShowArguments {
 }  // namespace
 
 void add_show(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand("show", "Draw how a parameter, or any array, lies on the devices");
+  CLI::App* command = app.add_subcommand("show", "Draw how an array is sharded over the devices");
   auto arguments = std::make_shared<ShowArguments>();
   arguments->run_file.add_to(*command, false);
   command->add_option("PARAM", arguments->parameter, "Embed_0/embedding, optimizer/mu/params/Embed_0/embedding");
-  auto* mesh = command->add_option("--mesh", arguments->mesh, "axes, as in data=4,model=2");
-  auto* spec = command->add_option("--spec", arguments->spec,
-                                   R"s(partition spec: "P(('data', 'model'), None)" or [["data","model"],null])s");
-  auto* shape = command->add_option("--shape", arguments->shape, "sizes, as in 1024,512");
-  auto* devices = command->add_option("--devices", arguments->devices, "device order, as in 0,2,1,3");
+  auto* mesh = command->add_option("--mesh", arguments->mesh, "axes, as in data=4,model=2")->type_name("AXES");
+  auto* spec = command
+                   ->add_option("--spec", arguments->spec,
+                                R"s(partition spec: "P(('data', 'model'), None)" or [["data","model"],null])s")
+                   ->type_name("SPEC");
+  auto* shape = command->add_option("--shape", arguments->shape, "sizes, as in 1024,512")->type_name("SIZES");
+  auto* devices =
+      command->add_option("--devices", arguments->devices, "device order, as in 0,2,1,3")->type_name("LIST");
   command->add_flag("--index-map", arguments->index_map, "which elements each device holds, as JSON");
+  line.help(command)
+      .paragraph(
+          "The sharding of a parameter of a run file, or of its optimizer state (`optimizer/mu/...`), as "
+          "`jax.debug.visualize_array_sharding` draws it; or, without a file, of any array by `--mesh`, `--spec` and "
+          "`--shape`.")
+      .example("shardrun show run.json Embed_0/embedding", "a parameter")
+      .example(R"s(shardrun show --mesh data=4,model=2 --spec "P(('data', 'model'), None)" --shape 1024,512)s",
+               "any array, without a run file");
   command->callback([=, &line] {
     arguments->has_mesh = mesh->count() > 0;
     arguments->has_spec = spec->count() > 0;

@@ -27,13 +27,20 @@ struct SuggestArguments {
 }  // namespace
 
 void add_suggest(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand(
-      "suggest", "Memory that each way to split a model takes, beside what a document's rule of thumb says");
+  CLI::App* command = app.add_subcommand("suggest", "Memory per device of each way to split a model of a given size");
   auto arguments = std::make_shared<SuggestArguments>();
-  command->add_option("--params", arguments->parameters, "parameters of the model: 175e9, 175B, 350M")->required();
-  command->add_option("--devices", arguments->devices, "how many there are")->required();
-  command->add_option("--memory", arguments->memory, "of each device: 40GB, 40GiB")->required();
-  command->add_flag("--json", arguments->as_json, "for scripts");
+  command->add_option("--params", arguments->parameters, "parameters of the model: 175e9, 175B, 350M")
+      ->type_name("COUNT")
+      ->required();
+  command->add_option("--devices", arguments->devices, "how many there are")->type_name("N")->required();
+  command->add_option("--memory", arguments->memory, "of each device: 40GB, 40GiB")->type_name("BYTES")->required();
+  command->add_flag("--json", arguments->as_json, "the same for scripts");
+  line.help(command)
+      .paragraph(
+          "What parameters, gradients and optimizer state take on each device by data parallelism, ZeRO 1 to 3, tensor "
+          "and pipeline parallelism, and which fit; beside it what the Workshop document's "
+          "`select_parallelism_strategy` says, and what is wrong with that.")
+      .example("shardrun suggest --params 175e9 --devices 64 --memory 40GB", "which ways fit");
   command->callback([&line, arguments] {
     line.action = [arguments] {
       const SuggestionRequest request = arguments->request();

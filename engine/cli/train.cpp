@@ -272,54 +272,107 @@ int train_command(const CommandLine& line, const TrainArguments& arguments) {
   return start_ranks(arguments);
 }
 
+void describe_training(HelpText& help) {
+  help.paragraph(
+          "Trains on one MPI rank for each device of the mesh. `mpirun -n 8 shardrun train FILE` under a launcher of "
+          "your own works as well; what the run then does not control is in SECURITY.md.")
+      .paragraph(fmt::format(
+          "Deadlines are those of the phases of a rank, of a rank that is `stopped` or takes long to end, of an "
+          "`agent` "
+          "to come from its host, and of a `host` not to answer: {}. When one passes, the rank, its phase and the "
+          "ranks "
+          "that wait for it are named. By default a phase may take 11 seconds and what the plan's size, planning time, "
+          "ranks and files ask for beyond; a stopped rank 2, an agent 12, a host 10.",
+          fmt::join(deadline_names(), ", ")))
+      .paragraph(
+          "A line of the `--jsonl` file has the step, each metric, `step_ms` of the slowest rank and, for each rank, "
+          "the "
+          "keys below. Collectives between hosts count waiting for their messages as busy, since MPI does not report "
+          "when one arrived. Every step is in the file: a rank that is far ahead of a stopped launcher waits for it.")
+      .table(
+          "Keys of train --jsonl",
+          {{"arena_bytes, parameter_bytes, optimizer_bytes",
+            "bytes of the arena that were overwritten; parameters and optimizer state as counted when they were "
+            "initialised"},
+           {"heap_bytes, outside_bytes",
+            "heap taken since training began; all that the kernel counts as the process's own"},
+           {"wire_bytes_sent", "counted from the calls by the ring convention: the same on every transport"},
+           {"moved_bytes",
+            "what the transport moved: each byte that it copied, read from a peer, summed or handed to MPI (one that "
+            "is packed, sent and unpacked counts three times)"},
+           {"busy_ms, cpu_ms, wait_ms",
+            "milliseconds not waiting for peers, of these on a processor, and waiting; each has four entries: "
+            "forward, backward, update, and recomputed forward results (0 without `rematerialise`)"}})
+      .example("shardrun train run.json --steps 100 --jsonl steps.jsonl", "a hundred steps, and a file of all numbers")
+      .example("shardrun train run.json --checkpoint checkpoints --save-every 50", "with checkpoints")
+      .example("shardrun train run.json --resume checkpoints --set mesh.data=8", "continued on another mesh")
+      .example("shardrun train run.json --record record", "with a record for `export` and the window");
+}
+
 }  // namespace
 
 void add_train(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("train", "Train the plan on MPI ranks, one for each device of the mesh");
   auto arguments = std::make_shared<TrainArguments>();
   arguments->run_file.add_to(*command);
-  command->add_option_function<std::string>(
-      "--steps",
-      [arguments](const std::string& steps) { arguments->run_file.assign("steps", steps, "--steps " + steps); },
-      "instead of the run file's");
-  auto* jsonl = command->add_option("--jsonl", arguments->outputs.jsonl,
-                                    "write one JSON object a step to this new file, or to standard output (-)");
-  auto* append = command->add_flag("--append", arguments->outputs.append, "add to the --jsonl file where it exists");
-  command->add_option("--parameters", arguments->outputs.trained.parameters,
-                      "write all parameters, whole, to this new safetensors file at the end");
-  command->add_option(
-      "--predictions", arguments->outputs.trained.predictions,
-      "write what the trained model predicts of each example of its data to this new file, or to standard "
-      "output (-)");
   command
-      ->add_option("--record", arguments->outputs.logs.record, "keep a record of the run in this new folder, to export")
+      ->add_option_function<std::string>(
+          "--steps",
+          [arguments](const std::string& steps) { arguments->run_file.assign("steps", steps, "--steps " + steps); },
+          "training steps, instead of the run file's")
+      ->type_name("N");
+  auto* jsonl = command
+                    ->add_option("--jsonl", arguments->outputs.jsonl,
+                                 "write one JSON object for each step to this new file, with the keys below")
+                    ->type_name("OUT");
+  auto* append = command->add_flag("--append", arguments->outputs.append, "add to the `--jsonl` file where it exists");
+  command
+      ->add_option("--parameters", arguments->outputs.trained.parameters,
+                   "at the end gather all parameters into one new safetensors file; "
+                   "`flax.traverse_util.unflatten_dict(load_file(OUT), sep=\"/\")` is the tree that Flax applies")
+      ->type_name("OUT");
+  command
+      ->add_option("--predictions", arguments->outputs.trained.predictions,
+                   "write what the trained model predicts of each example of its data, one JSON object for each (data "
+                   "with an end: `quadratic`)")
+      ->type_name("OUT");
+  command
+      ->add_option(
+          "--record", arguments->outputs.logs.record,
+          "keep a record of the run in this new folder, for `export`: run file, machine, plan hash, all steps, and "
+          "three steps (latest, slowest, median) with the times of everything in them")
       ->type_name("DIR");
   command
-      ->add_option("--tensorboard", arguments->outputs.logs.tensorboard, "tell TensorBoard of the run, in this folder")
+      ->add_option("--tensorboard", arguments->outputs.logs.tensorboard,
+                   "write metrics as an event file of TensorBoard during training")
       ->type_name("DIR");
-  auto* force =
-      command->add_flag("--force", arguments->outputs.force,
-                        "lose what is in files to write that exist, and train what needs more memory than there is");
+  auto* force = command->add_flag("--force", arguments->outputs.force,
+                                  "replace files that exist, and train what needs more memory than there is");
   append->needs(jsonl);
   force->excludes(append);
-  command->add_flag("--keep-going", arguments->keep_going, "train on where the loss is infinite or nan");
+  command->add_flag("--keep-going", arguments->keep_going,
+                    "train on after a loss that is infinite or NaN; else such a loss ends the run before its "
+                    "update, with the step and the first op that made it");
   command->add_flag("--bind-cpus", arguments->bind_cpus, "keep each rank to its own share of its host's CPUs");
   command
-      ->add_option("--deadline", arguments->deadlines,
-                   "how long a phase of the run may take: " + fmt::format("{}", fmt::join(deadline_names(), ", ")))
+      ->add_option("--deadline", arguments->deadlines, "how long a phase of the run may take, one of the names below")
       ->type_name("NAME=SECONDS")
       ->allow_extra_args(false);
   arguments->machine.add_to(*command);
-  command->add_option("--max-restarts", arguments->max_restarts, "start the ranks again after one was lost, so often")
+  command
+      ->add_option(
+          "--max-restarts", arguments->max_restarts,
+          "start all ranks again, up to N times, after one was lost (killed, stopped, stuck); the `--jsonl` file "
+          "gets a line `{\"restart\": 1, \"from_step\": 0, ...}`, and the steps from there on once more")
+      ->type_name("N")
       ->check(CLI::NonNegativeNumber);
   arguments->hosts.add_to(*command);
   arguments->checkpoints.add_to(*command);
-  command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
-  command->footer(
-      "Nothing that is printed makes the ranks wait for its reader. Standard output that was closed from the start is "
-      "as /dev/null; where its reader goes away the run ends after the step, as other programs do (SIGPIPE), and where "
-      "a disk is full with code 1. Code 1 tells a failed run, 2 a run file or an argument that is wrong, 128 + the "
-      "signal a run that was ended by one.");
+  command
+      ->add_option("--socket", arguments->socket,
+                   "where clients connect (a local socket), such as the window's Attach to a socket")
+      ->type_name("PATH");
+  describe_training(line.help(command));
   command->callback(
       [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });
 }

@@ -5,7 +5,6 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "engine/base/version.h"
 #include "tests/cli/program.h"
 
 namespace commands_test {
@@ -61,7 +60,6 @@ class CommandsTest : public QObject {
   void equal_files_have_equal_hashes_and_others_do_not();
   void the_tables_say_what_the_json_says();
   void an_override_may_name_what_another_one_makes();
-  void the_version_is_that_of_the_build();
 };
 
 void CommandsTest::a_right_file_is_validated_in_silence() {
@@ -396,12 +394,6 @@ void CommandsTest::an_override_may_name_what_another_one_makes() {
     QCOMPARE(shardrun(QStringList{"validate", decoder} + arguments).code, 0);
     QCOMPARE(plan_of(arguments)["parameters"].toArray().size(), 52);
   }
-}
-
-void CommandsTest::the_version_is_that_of_the_build() {
-  QFile file(SHARDSCOPE_SOURCE_DIR "/CMakeLists.txt");
-  QVERIFY(file.open(QIODevice::ReadOnly));
-  QVERIFY(file.readAll().contains(QByteArray("VERSION ") + version + " "));
 }
 
 REGISTER_PROGRAM_TEST(CommandsTest)

@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "engine/base/shape.h"
@@ -27,6 +28,9 @@ struct MatrixProductShape {
 // bf16 products only where the processor has them (AVX-512 BF16); emulated they take three times as long as f32.
 enum class MatrixProductMethod : uint8_t { onednn, onednn_widened, eigen, eigen_widened };
 std::string_view name(MatrixProductMethod method);
+
+// Of the library that is loaded, "2.6.3"; empty in a build without oneDNN.
+std::string onednn_version();
 
 // Products whose two operands and result have at most this many elements together (m k + k n + m n) are Eigen's, where
 // oneDNN's call costs more than the product. Measured with bench/matrix_product_benchmark (Zen 5, AVX-512, oneDNN

@@ -8,6 +8,7 @@
 #include "engine/base/align.h"
 #include "engine/base/error.h"
 #include "engine/base/instruction_set.h"
+#include "engine/runtime/kernels/matrix_product.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/serial_product.h"
 
@@ -242,6 +243,11 @@ class TransposedProduct : public SerialProduct {
 }  // namespace
 
 bool has_onednn() { return true; }
+
+std::string onednn_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return std::to_string(version->major) + '.' + std::to_string(version->minor) + '.' + std::to_string(version->patch);
+}
 
 bool has_onednn_bf16() {
   constexpr int needed = static_cast<int>(dnnl::cpu_isa::avx512_core_bf16);
