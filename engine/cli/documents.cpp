@@ -1,11 +1,11 @@
 #include <memory>
 
 #include "engine/base/input_file.h"
-#include "engine/base/replace_file.h"
 #include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/option_reference.h"
 #include "engine/cli/reference/formats.h"
+#include "engine/config/write.h"
 
 namespace shardscope {
 

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "engine/base/error.h"
-#include "engine/base/replace_file.h"
 #include "engine/base/standard_streams.h"
 #include "engine/base/version.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/reference/formats.h"
+#include "engine/config/write.h"
 
 namespace shardscope {
 
