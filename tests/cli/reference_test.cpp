@@ -48,10 +48,10 @@ std::optional<ProgramResult> run_script(const QString& program, const QStringLis
 
 // What bash offers after these words, the last of which is being typed.
 QStringList bash_offers(const QStringList& words) {
-  const QString script = QString("%1\nCOMP_WORDS=(%2)\nCOMP_CWORD=%3\n_shardrun\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n")
-                             .arg(QString::fromStdString(bash_completion(command_reference())),
-                                  "\"" + words.join("\" \"") + "\"")
-                             .arg(words.size() - 1);
+  const QString script =
+      QString("%1\nCOMP_WORDS=(%2)\nCOMP_CWORD=%3\n_shardrun\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n")
+          .arg(QString::fromStdString(bash_completion(command_reference())), "\"" + words.join("\" \"") + "\"")
+          .arg(words.size() - 1);
   const std::optional<ProgramResult> result = run_script("bash", {}, script);
   return result ? result->output_lines() : QStringList();
 }
@@ -124,7 +124,8 @@ class ReferenceTest : public QObject {
 
   void help_is_printed_for_every_command() {
     for (const CommandReference& command : all_commands()) {
-      QStringList words = QString::fromStdString(command.is_program() ? "" : command.name).split(' ', Qt::SkipEmptyParts);
+      QStringList words =
+          QString::fromStdString(command.is_program() ? "" : command.name).split(' ', Qt::SkipEmptyParts);
       const ProgramResult result = shardrun(words << "--help");
       QCOMPARE(result.code, 0);
       QCOMPARE(result.output, QString::fromStdString(help_page(command)));
@@ -160,7 +161,8 @@ class ReferenceTest : public QObject {
           bash_offers(QStringList{"shardrun"} + name.split(' ', Qt::SkipEmptyParts) + QStringList{"-"});
       for (const OptionReference& option : command.options) {
         if (option.is_positional) continue;
-        for (const std::string& one : option.names) QVERIFY2(offered.contains(one.c_str()), (command.name + one).c_str());
+        for (const std::string& one : option.names)
+          QVERIFY2(offered.contains(one.c_str()), (command.name + one).c_str());
       }
     }
   }
@@ -187,7 +189,8 @@ class ReferenceTest : public QObject {
     const ProgramResult all = shardrun({"models"});
     QCOMPARE(all.code, 0);
     for (const OptionOwner& owner : option_owners()) {
-      QVERIFY2(!owner.summary.empty() && all.output.contains(QString::fromStdString(owner.summary)), owner.name.c_str());
+      QVERIFY2(!owner.summary.empty() && all.output.contains(QString::fromStdString(owner.summary)),
+               owner.name.c_str());
       const ProgramResult one = shardrun({"models", QString::fromStdString(owner.name)});
       for (const OptionDefinition& option : *owner.options)
         QVERIFY2(one.output.contains(QString::fromStdString(option.help)), option.name.c_str());

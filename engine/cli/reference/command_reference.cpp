@@ -78,7 +78,9 @@ bool OptionReference::takes_folder() const {
 
 std::string OptionReference::spelling() const {
   std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  for (const bool is_long : {false, true})
+    for (const std::string& name : names)
+      if (name.starts_with("--") == is_long) text += (text.empty() ? "" : ", ") + name;
   if (value.empty()) return text;
   std::string values;
   for (const std::string& choice : choices) values += (values.empty() ? "" : "|") + choice;

@@ -100,7 +100,7 @@ std::string anchor(std::string name) {
 std::string commands_document(const CommandReference& program) {
   std::string text =
       "# The command line\n\n<!-- Written by ./run documents from what `shardrun --help` says; edit that. -->\n\n" +
-      wrapped(linked(program.summary), 0, document_width) + "\n\n| command | purpose |\n|---|---|\n";
+      wrapped(linked(program.summary), 0, document_width) + ".\n\n| command | purpose |\n|---|---|\n";
   for (const CommandReference& command : program.commands)
     text += fmt::format("| [`{0}`](#{1}) | {2} |\n", command.name, anchor(command.name), cell(command.summary));
   for (const std::string& paragraph : program.help.paragraphs())
