@@ -71,8 +71,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> decoder_only_trans
 
 ModelDefinition decoder_only_transformer() {
   return {"decoder_only_transformer",
-          "the decoder of \"Experiment with Model Sharding Using Parallax\" (Flax Linen), with dropout unless "
-          "deterministic",
+          "the decoder-only transformer of the Parallax document (Flax Linen), with dropout unless deterministic",
           {{"vocab_size", int64_t{1024}, true, 2, 1e9, "number of tokens"},
            {"seq_len", int64_t{128}, true, 1, 1e7, "positions in a sequence"},
            {"embed_dim", int64_t{512}, true, 1, 1e7, "width of the residual stream"},
