@@ -128,9 +128,17 @@ void add_lint(CLI::App& app, CommandLine& line) {
   }
   line.help(command)
       .paragraph(
-          "Findings have a cost and, where there is one, a fix (docs/lint.md). The code is 0 where nothing was found "
+          "Place, what it costs a step in time and memory, the fix as `--set` assignments or why there is none, and "
+          "the "
+          "chapter of docs/lint.md. The code is 0 where nothing was found "
           "(with `--write` and `--in-place`: where nothing is left), 1 where something was, 2 for bad input.")
       .table("Rules", rules)
+      .table(
+          "Keys of lint --json",
+          {{"findings, fixed",
+            "of each `rule`, `place`, `message`, `cost.seconds`, `cost.bytes`, `fix` (a list of `path` and `value`, or "
+            "null), `no_fix` and `chapter`"},
+           {"off", "rules that are turned off, with reasons"}})
       .values("--rule", names)
       .example("shardrun lint run.json", "what could be better, with costs and fixes")
       .example("shardrun lint run.json --write better.json", "with all fixes applied");
