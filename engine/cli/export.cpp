@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/base/error.h"
+#include "engine/base/output_file.h"
 #include "engine/base/standard_streams.h"
 #include "engine/cli/cancel_on_signal.h"
 #include "engine/cli/command_line.h"
@@ -15,8 +16,10 @@
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/text_table.h"
 #include "engine/compile/compile.h"
+#include "engine/config/write.h"
 #include "engine/export/export_kind.h"
 #include "engine/export/headless.h"
+#include "engine/export/strategy_format.h"
 
 namespace shardscope {
 
@@ -80,6 +83,14 @@ int export_file(const ExportArguments& arguments) {
   return exit_by_signal + cancel.first();
 }
 
+int export_strategy(const ExportArguments& arguments, const StrategyFormat& format) {
+  const std::string text = format.write(portable_strategy(arguments.run_file.load()));
+  if (arguments.out == "-") print_lines(text);
+  else if (arguments.force) replace_file(arguments.out, text);
+  else write_new_file(arguments.out, text);
+  return exit_ok;
+}
+
 int export_command(const ExportArguments& arguments) {
   if (!arguments.check.empty()) {
     print_lines(check_headless(arguments.check) + "\n");
@@ -89,6 +100,7 @@ int export_command(const ExportArguments& arguments) {
     throw Failure(Error{"bad_argument", "a run file or a recorded run, a kind and a place to write to are needed",
                         at_argument("export"), "shardrun export FILE --to KIND OUT, or --check FOLDER"});
   }
+  if (const StrategyFormat* format = find_strategy_format(arguments.kind)) return export_strategy(arguments, *format);
   return export_file(arguments);
 }
 
@@ -102,6 +114,12 @@ void describe_export(HelpText& help) {
     names.push_back(kind.name);
     for (const std::string& page : kind.pages)
       if (std::ranges::find(pages, page) == pages.end()) pages.push_back(page);
+  }
+  for (const StrategyFormat& format : strategy_formats()) {
+    kinds.emplace_back(format.name, format.what +
+                                        ", which start the run file's strategy there; what that program "
+                                        "cannot be told is an error at its place");
+    names.push_back(format.name);
   }
   help.paragraph(
           "FILE is a run file, whose plan is written, or the folder of a recorded run. OUT is written whole or not at "

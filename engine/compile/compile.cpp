@@ -9,6 +9,7 @@
 #include "engine/compile/passes.h"
 #include "engine/compile/pins.h"
 #include "engine/compile/plan_hash.h"
+#include "engine/compile/strategy_check.h"
 #include "engine/compile/token_split.h"
 #include "engine/compile/training_graph.h"
 #include "engine/config/write.h"
@@ -142,7 +143,7 @@ WrittenTraining write_training(const ResolvedRun& run, const Machine& machine, c
       return pin_specs(arrays, std::move(specs), training.graph, mesh, training.cotangents);
     });
     made.placed = pass("propagate", [&] {
-      return place_as_written(made.resolved.pins, training.graph, mesh, training.cotangents, stop);
+      return place_as_written(made.resolved.pins, training.graph, mesh, sharding.keep, training.cotangents, stop);
     });
     if (training.recomputed_casts.empty() || stop.stop_requested()) return made;
     const size_t before = kept.size();
@@ -156,7 +157,7 @@ WrittenTraining write_training(const ResolvedRun& run, const Machine& machine, c
 
 std::vector<Error> all_errors(ForwardGraph forward) {
   append(forward.run.errors, check_specs(forward));
-  return std::move(forward.run.errors);
+  return at_strategy(std::move(forward.run.errors), *forward.run.config);
 }
 
 }  // namespace
@@ -229,6 +230,7 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   plan.warnings = resolved.warnings;
   append(plan.warnings, notes(run, graph));
   append(plan.warnings, warnings(plan, config.sharding.memory_limit_mib));
+  plan.warnings = at_strategy(std::move(plan.warnings), config);
   plan.run_file = write_run_config(config);
   plan.hash = pass("hash", [&] { return plan_hash(plan, config); });
   plan.passes = pass.times();
@@ -246,7 +248,7 @@ std::vector<Error> config_warnings(const RunConfig& config) {
   std::vector<Error> warnings =
       resolve_run_specs(config.sharding, *forward.run.mesh, spec_targets(graph).targets).warnings;
   append(warnings, notes(forward.run, graph));
-  return warnings;
+  return at_strategy(std::move(warnings), config);
 }
 
 std::vector<ParameterInfo> list_parameters(const RunConfig& config) {

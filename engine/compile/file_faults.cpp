@@ -15,7 +15,8 @@ std::vector<Error> all_faults(const ReadRunFile& read, const std::filesystem::pa
   };
   std::vector<std::string> unread = run_file::names(run_file::root());
   std::erase_if(unread, [&](const std::string& section) { return !is_unread(section); });
-  const bool shapes_unread = is_unread("model") || is_unread("data"), mesh_unread = is_unread("mesh");
+  const bool shapes_unread = is_unread("model") || is_unread("data"),
+             mesh_unread = is_unread("mesh") || is_unread("strategy");
   std::vector<Error> errors = read.errors;
   for (Error& error : validate(read.config)) {
     const bool by_names_alone = error.code == "duplicate_axis" || (error.code == "unknown_axis" && !mesh_unread);

@@ -108,7 +108,7 @@ ResolvedPins pin_specs(const SpecTargets& arrays, ResolvedSpecs resolved, const 
   return result;
 }
 
-PlacedAsWritten place_as_written(Pins pins, const Graph& graph, const Mesh& mesh,
+PlacedAsWritten place_as_written(Pins pins, const Graph& graph, const Mesh& mesh, const std::vector<std::string>& keep,
                                  const std::vector<ValueId>& cotangents, std::stop_token stop) {
   pin_through_casts(graph, /*narrowed=*/true, pins);
   PlacedAsWritten placed{{}, pins.origins};
@@ -120,6 +120,10 @@ PlacedAsWritten place_as_written(Pins pins, const Graph& graph, const Mesh& mesh
   };
   const std::vector<Sharding> propagated = propagate(graph, mesh, pins.layouts, explain);
   WrittenLayouts layouts = written_layouts(graph, mesh, pins.layouts, propagated, cotangents);
+  for (const std::string& axis : keep) {
+    if (const std::optional<AxisIndex> index = mesh.find_axis(axis))
+      layouts.kept_axes = static_cast<uint8_t>(layouts.kept_axes | 1u << *index);
+  }
   layouts.bucketed = bucketed_values(graph, LayoutProblem::small_bytes);
   placed.placements = written_placements(graph, mesh, layouts, stop);
   return placed;

@@ -47,7 +47,8 @@ struct PlacedAsWritten {
   WrittenPlacements placements;
   std::vector<Origin> origins;
 };
-PlacedAsWritten place_as_written(Pins pins, const Graph& graph, const Mesh& mesh,
+// `keep`: names of mesh axes (ShardingConfig::keep).
+PlacedAsWritten place_as_written(Pins pins, const Graph& graph, const Mesh& mesh, const std::vector<std::string>& keep,
                                  const std::vector<ValueId>& cotangents, std::stop_token stop);
 
 }  // namespace shardscope

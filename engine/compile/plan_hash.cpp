@@ -56,12 +56,14 @@ void add_instruction(Hasher& hasher, const Instruction& instruction) {
 // The config as it is hashed: without machine and hosts, of which the plan has what matters; without what lint is told;
 // without the paths of data,
 // whose contents are compared beside the plan (engine/worker/data_check.h), and of the model's files, which the graph
-// is made from; mode fastest under its former name, so that plans of today are those of then.
+// is made from; what a strategy stands for in its place; mode fastest under its former name, so that plans of today are
+// those of then.
 std::string hashed_config(RunConfig config) {
   config = with_named_paths(std::move(config), [](const std::string&) { return std::string(); });
   config.machine.clear();
   config.hosts.clear();
   config.lint = {};
+  config.strategy.reset();
   JsonNode document = to_run_document(config);
   if (config.sharding.mode == LayoutMode::fastest)
     *document.find("sharding")->find("mode") = JsonNode::of(std::string(run_file::former_name_of_fastest));

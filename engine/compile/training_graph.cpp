@@ -10,6 +10,7 @@
 #include "engine/compile/data_request.h"
 #include "engine/compile/metric_outputs.h"
 #include "engine/compile/recomputed_ops.h"
+#include "engine/compile/strategy_check.h"
 #include "engine/compile/token_split.h"
 #include "engine/compile/typed_graph.h"
 #include "engine/data/data_kind.h"
@@ -55,6 +56,19 @@ void check_sizes(const Graph& graph, std::vector<Error>& errors) {
                       "model", "a smaller model or batch"});
     return;
   }
+}
+
+std::vector<Error> check_kept_axes(const RunConfig& config) {
+  std::vector<Error> errors;
+  std::vector<std::string> names;
+  for (const MeshAxis& axis : config.mesh_axes) names.push_back(axis.name);
+  for (size_t i = 0; i < config.sharding.keep.size(); ++i) {
+    const std::string& axis = config.sharding.keep[i];
+    if (std::ranges::find(names, axis) != names.end()) continue;
+    errors.push_back({"unknown_axis", fmt::format("the mesh has no axis '{}'", axis),
+                      fmt::format("sharding.keep[{}]", i), name_hint(axis, names)});
+  }
+  return errors;
 }
 
 // Metrics and gradients as the means over all microbatches, which add up where they are made.
@@ -124,7 +138,10 @@ ForwardGraph build_forward(const RunConfig& config) {
   ForwardGraph result{resolve_run(config), std::nullopt};
   ResolvedRun& run = result.run;
   std::vector<Error>& errors = run.errors;
-  if (!run.may_build) return result;
+  if (!run.may_build) {
+    append(errors, check_strategy(config, nullptr));
+    return result;
+  }
   try {
     ModelContext context{run.microbatch_rows, config.deterministic, config.seed, run.sequence_length};
     result.graph = run.model->build(run.model_options, context);
@@ -139,6 +156,7 @@ ForwardGraph build_forward(const RunConfig& config) {
   }
   const Graph& graph = *result.graph;
   check_sizes(graph, errors);
+  append(errors, check_strategy(config, &graph));
   append(errors, check_metric_names(metric_names(step_metrics(run, graph))));
   if (config.trains()) append(errors, check_rematerialisation(graph, config.schedule));
   if (run.mesh) append(errors, check_pipeline(config, *run.mesh, graph));
@@ -151,14 +169,19 @@ ForwardGraph build_forward(const RunConfig& config) {
 
 std::vector<Error> check_specs(const ForwardGraph& forward) {
   const RunConfig& config = *forward.run.config;
+  std::vector<Error> errors = check_kept_axes(config);
   const StagedMesh mesh =
       forward.run.mesh ? *forward.run.mesh : staged_mesh(config.pipeline, mesh_of_names(config.mesh_axes));
-  if (!forward.graph) return check_axis_names(config.sharding, mesh.whole);
+  if (!forward.graph) {
+    append(errors, check_axis_names(config.sharding, mesh.whole));
+    return errors;
+  }
   std::vector<SpecTarget> targets = spec_targets(*forward.graph).targets;
   if (!forward.run.batch_known) {
     std::erase_if(targets, [](const SpecTarget& target) { return target.kind != SpecKind::parameter; });
   }
-  return resolve_run_specs(config.sharding, mesh, targets).errors;
+  append(errors, resolve_run_specs(config.sharding, mesh, targets).errors);
+  return errors;
 }
 
 SpecTargets spec_targets(const Graph& graph) {

@@ -10,6 +10,7 @@
 #include "engine/config/place.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"
+#include "engine/config/strategy.h"
 
 namespace shardscope {
 namespace {
@@ -38,33 +39,62 @@ void collect_settings(JsonNode& node, const std::string& place, std::vector<Sett
   }
 }
 
-std::vector<Setting> settings_of(JsonNode& document) {
-  std::vector<Setting> settings;
-  JsonNode& axes = *document.find("mesh")->find("axes");
+void add_axes_by_name(JsonNode& mesh, std::vector<Setting>& settings) {
+  JsonNode& axes = *mesh.find("axes");
   for (size_t i = 0; i < axes.items.size(); ++i) {
     const JsonNode* name = axes.items[i].find("name");
     JsonNode* size = axes.items[i].find("size");
-    if (!name || !size || document.find("mesh")->find(name->text)) continue;
+    if (!name || !size || mesh.find(name->text)) continue;
     settings.push_back({member_place("mesh", name->text), element_place("mesh.axes", i) + ".size", size});
   }
+}
+
+std::vector<Setting> settings_of(JsonNode& document) {
+  std::vector<Setting> settings;
+  if (JsonNode* mesh = document.find("mesh")) add_axes_by_name(*mesh, settings);
   collect_settings(document, "", settings);
   return settings;
 }
 
+// Those that a strategy leaves out, each 1.
+void add_degrees(JsonNode& node, const StrategyConfig& strategy) {
+  const auto add = [&](const std::string& key, int64_t value) {
+    if (!node.find(key)) node.add(key, JsonNode::of(value));
+  };
+  for (const std::string& axis : default_order()) add(axis, degree(strategy, axis));
+  add("virtual_stages", strategy.virtual_stages);
+  add("zero", strategy.zero);
+  add("microbatch_size", strategy.microbatch_size);
+  if (!node.find("sequence_parallel")) node.add("sequence_parallel", JsonNode::of(strategy.sequence_parallel));
+}
+
 JsonNode settable_document(const RunConfig& config) {
   JsonNode document = to_run_document(config);
-  JsonNode& mesh = *document.find("mesh");
-  if (!mesh.find("devices")) mesh.add("devices", JsonNode::array());
+  JsonNode* strategy = document.find("strategy");
+  JsonNode* mesh = document.find("mesh");
+  if (mesh && !mesh->find("devices")) mesh->add("devices", JsonNode::array());
+  if (!document.find("sharding")) document.add("sharding", JsonNode::object());
   JsonNode& sharding = *document.find("sharding");
+  if (!sharding.find("mode"))
+    sharding.add("mode", JsonNode::of(run_file::layout_modes()[static_cast<size_t>(config.sharding.mode)]));
+  if (!sharding.find("out")) sharding.add("out", JsonNode::array());
+  if (!sharding.find("parameters")) sharding.add("parameters", JsonNode::object());
   if (!sharding.find("constraints")) sharding.add("constraints", JsonNode::object());
   if (!sharding.find("rules")) sharding.add("rules", JsonNode::array());
   if (!sharding.find("zero")) sharding.add("zero", JsonNode::object());
+  if (!sharding.find("keep") && !strategy) sharding.add("keep", JsonNode::array());
   JsonNode& zero = *sharding.find("zero");
   if (!zero.find("stage")) zero.add("stage", JsonNode::of(int64_t{0}));
   if (!zero.find("axis")) zero.add("axis", JsonNode::of(std::string()));
   if (!document.find("precision")) document.add("precision", JsonNode::object());
+  if (strategy) {
+    add_degrees(*document.find("strategy"), *config.strategy);
+    if (!document.find("schedule"))
+      document.add("schedule", JsonNode::object())
+          .add("overlap", JsonNode::of(run_file::overlap_modes()[static_cast<size_t>(config.schedule.overlap)]));
+  }
   if (!document.find("schedule")) document.add("schedule", to_node(config.schedule));
-  if (!document.find("pipeline")) document.add("pipeline", to_node(config.pipeline));
+  if (!strategy && !document.find("pipeline")) document.add("pipeline", to_node(config.pipeline));
   if (!document.find("lint")) document.add("lint", JsonNode::object());
   if (!document.find("lint")->find("off")) document.find("lint")->add("off", JsonNode::object());
   if (!document.find("machine")) document.add("machine", JsonNode::of(std::string(run_file::this_host)));
@@ -213,8 +243,8 @@ class Overrides {
   // whole judges them.
   std::optional<JsonNode> value_at(const Setting& setting, const std::string& text) {
     const bool of_a_rule = setting.place != "sharding.rules" && lies_in(setting.place, "sharding.rules");
-    const bool is_of_any_kind =
-        setting.place == "schedule.rematerialise" || setting.place == "machine" || lies_in(setting.place, "precision");
+    const bool is_of_any_kind = setting.place == "schedule.rematerialise" || setting.place == "strategy.recompute" ||
+                                setting.place == "machine" || lies_in(setting.place, "precision");
     return of_a_rule || is_of_any_kind ? as_json(text).value_or(JsonNode::of(text))
                                        : value_like(*setting.node, text, setting.path);
   }
@@ -267,6 +297,8 @@ class Overrides {
       return add_to_rules(path, steps, text);
     if (std::any_of(steps.begin(), steps.end(), [](const PlaceStep& step) { return step.index.has_value(); }))
       return false;
+    if (steps.size() == 2 && (steps[0].name == "strategy" || steps[0].name == "schedule"))
+      return add_key(steps, text, path);
     if (steps.size() > 1 && steps[0].name == "machine") return add_to_machine(path, steps, text);
     if (steps.size() > 2 && steps[0].name == "sharding" && steps[1].name == "parameters")
       return add_parameter(path, steps, text, known);
@@ -290,6 +322,16 @@ class Overrides {
     if (!option || !(known || path == "optimizer.name")) return false;
     if (!document_.find(steps[0].name)) document_.add(steps[0].name, JsonNode::object());
     put_at(*document_.find(steps[0].name), steps[1].name, as_json(text).value_or(JsonNode::of(text)), path);
+    return true;
+  }
+
+  // Of an object that does not say all of its keys.
+  bool add_key(const std::vector<PlaceStep>& steps, const std::string& text, const std::string& path) {
+    JsonNode* section = document_.find(steps[0].name);
+    const std::vector<std::string> keys =
+        run_file::names(steps[0].name == "strategy" ? run_file::strategy() : run_file::schedule());
+    if (!section || std::ranges::count(keys, steps[1].name) == 0) return false;
+    put_at(*section, steps[1].name, as_json(text).value_or(JsonNode::of(text)), path);
     return true;
   }
 

@@ -59,6 +59,18 @@ std::vector<SpecKind> read_kinds(const JsonNode& node, const std::string& place,
   return kinds;
 }
 
+std::vector<std::string> read_dimensions(const JsonNode& node, const std::string& place, FaultList& faults) {
+  std::vector<std::string> names;
+  const char* hint = R"(such as ["batch", "length", "embed"])";
+  if (!faults.expect(node, place, Kind::array, "an array of names of dimensions", hint)) return names;
+  if (node.items.empty()) faults.fail(node.line, place, "out_of_range", "the list of names is empty", hint);
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    faults.expect(node.items[i], element_place(place, i), Kind::string, "the name of a dimension", hint);
+    names.push_back(node.items[i].text);
+  }
+  return names;
+}
+
 const run_file::Keys* keys_of(const JsonNode& node, const std::string& place, FaultList& faults) {
   const std::pair<const char*, const run_file::Keys*> forms[] = {
       {"spec", &run_file::rule_by_name()}, {"axes", &run_file::rule_by_axes()}, {"largest", &run_file::rule_by_size()}};
@@ -90,6 +102,8 @@ SpecRule read_rule(const JsonNode& node, const std::string& place, FaultList& fa
   if (const JsonNode* spec = node.find("spec")) rule.placement = read_spec(*spec, place + ".spec", faults);
   if (const JsonNode* axes = node.find("axes")) rule.placement = read_axes(*axes, place + ".axes", faults);
   if (node.find("largest")) rule.placement = read_largest(node, place, faults);
+  if (const JsonNode* dimensions = node.find("dimensions"))
+    rule.dimensions = read_dimensions(*dimensions, place + ".dimensions", faults);
   if (const JsonNode* of = node.find("of")) rule.of = read_kinds(*of, place + ".of", faults);
   return rule;
 }

@@ -34,6 +34,7 @@ RunConfig rename_axis(const RunConfig& config, const std::string& from, const st
   for (Constraint& constraint : sharding.constraints) rename(constraint.spec);
   for (SpecRule& rule : sharding.rules) std::visit(rename, rule.placement);
   if (sharding.zero.axis == from) sharding.zero.axis = to;
+  rename(sharding.keep);
   if (result.pipeline.axis == from) result.pipeline.axis = to;
   return result;
 }

@@ -8,6 +8,7 @@
 
 #include "engine/base/options.h"
 #include "engine/config/spec_rule.h"
+#include "engine/config/strategy_config.h"
 #include "engine/mesh/mesh.h"
 #include "engine/mesh/partition_spec.h"
 
@@ -40,6 +41,9 @@ struct ShardingConfig {
   std::vector<Constraint> constraints;
   std::vector<SpecRule> rules;  // for what none of the above names; see engine/shard/spec_rules.h
   ZeroConfig zero;
+  // Mode as_written: mesh axes over which parameters stay split where they are used, so that activations move instead,
+  // as in Megatron; without one what is smaller moves.
+  std::vector<std::string> keep;
   std::optional<int64_t> memory_limit_mib;  // of one device; without it the machine's
   bool operator==(const ShardingConfig&) const = default;
 };
@@ -89,6 +93,8 @@ struct LintConfig {
 // One run, as its file says it: plain values, no defaults left open. See resources/run_file.schema.json.
 struct RunConfig {
   NamedOptions model;
+  // What mesh_axes and parts of sharding, schedule and pipeline stand for (strategy.h), where the file says it so.
+  std::optional<StrategyConfig> strategy;
   std::vector<MeshAxis> mesh_axes;
   std::vector<int> mesh_devices;  // empty: 0..n-1
   ShardingConfig sharding;

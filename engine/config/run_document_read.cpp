@@ -7,6 +7,7 @@
 #include "engine/config/fault_list.h"
 #include "engine/config/place.h"
 #include "engine/config/read_specs.h"
+#include "engine/config/read_strategy.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"
 
@@ -30,8 +31,10 @@ class RunDocumentReader {
       return config;
     }
     faults_.check_repeated_keys(document_, "");
-    faults_.check_keys(document_, "", run_file::root());
+    faults_.check_keys(document_, "", root_keys());
     read_options("model", config.model);
+    config.strategy = read_strategy(document_, faults_);
+    if (config.strategy) config.sharding.mode = LayoutMode::as_written;
     read_mesh(config);
     read_sharding(config);
     read_options("data", config.data);
@@ -52,7 +55,7 @@ class RunDocumentReader {
         node && faults_.expect(*node, "deterministic", Kind::boolean, "true or false")) {
       config.deterministic = node->boolean;
     }
-    return config;
+    return config.strategy ? add_expansion(std::move(config), document_, faults_) : config;
   }
 
  private:
@@ -60,6 +63,14 @@ class RunDocumentReader {
                                         int64_t high) {
     const JsonNode* member = node.find(key);
     return member ? faults_.integer(*member, member_place(path, key), low, high) : std::nullopt;
+  }
+
+  // Without a strategy mesh and sharding are required.
+  run_file::Keys root_keys() const {
+    run_file::Keys keys = run_file::root();
+    for (run_file::Key& key : keys)
+      key.required |= !document_.find("strategy") && (key.name == "mesh" || key.name == "sharding");
+    return keys;
   }
 
   void read_options(const std::string& section, NamedOptions& named) {
@@ -204,6 +215,13 @@ class RunDocumentReader {
       config.sharding.rules = read_rules(*rules, "sharding.rules", faults_);
     }
     if (const JsonNode* zero = node->find("zero")) read_zero(*zero, config.sharding.zero);
+    const JsonNode* keep = node->find("keep");
+    if (keep && faults_.expect(*keep, "sharding.keep", Kind::array, "an array of mesh axes", "such as [\"tensor\"]")) {
+      for (size_t i = 0; i < keep->items.size(); ++i) {
+        if (faults_.expect(keep->items[i], element_place("sharding.keep", i), Kind::string, "a mesh axis"))
+          config.sharding.keep.push_back(keep->items[i].text);
+      }
+    }
     constexpr int64_t most_mib = std::numeric_limits<int64_t>::max() >> 20;
     config.sharding.memory_limit_mib = member_integer(*node, "sharding", "memory_limit_mib", 1, most_mib);
   }

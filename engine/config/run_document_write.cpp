@@ -5,6 +5,7 @@
 #include "engine/config/place.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"
+#include "engine/config/strategy.h"
 
 namespace shardscope {
 namespace {
@@ -89,6 +90,12 @@ void add_placement(JsonNode& node, const LargestDimension& largest) {
   if (largest.minimum_bytes != 0) node.add("minimum_bytes", JsonNode::of(largest.minimum_bytes));
 }
 
+JsonNode names_list(const std::vector<std::string>& names) {
+  JsonNode list = JsonNode::array();
+  for (const std::string& name : names) list.items.push_back(JsonNode::of(name));
+  return list;
+}
+
 JsonNode names_node(const std::string& names) {
   JsonNode list = JsonNode::array();
   for (const std::string& name : list_of_pattern(names)) list.items.push_back(JsonNode::of(name));
@@ -100,6 +107,7 @@ JsonNode to_node(const SpecRule& rule) {
   if (rule.names != "**" || std::holds_alternative<PartitionSpec>(rule.placement))
     node.add("names", names_node(rule.names));
   std::visit([&](const auto& placement) { add_placement(node, placement); }, rule.placement);
+  if (!rule.dimensions.empty()) node.add("dimensions", names_list(rule.dimensions));
   if (rule.of == std::vector{SpecKind::parameter}) return node;
   JsonNode of = JsonNode::array();
   for (SpecKind kind : rule.of) of.items.push_back(JsonNode::of(run_file::spec_kinds()[static_cast<size_t>(kind)]));
@@ -116,6 +124,28 @@ JsonNode to_node(const PrecisionConfig& precision) {
   for (const auto& [key, value] : members) {
     if (!value.empty()) node.add(key, JsonNode::of(value));
   }
+  return node;
+}
+
+JsonNode to_node(const StrategyConfig& strategy) {
+  const StrategyConfig none;
+  JsonNode node = JsonNode::object();
+  const auto add = [&](const char* key, const auto& value, const auto& usual) {
+    if (value != usual) node.add(key, JsonNode::of(value));
+  };
+  add("data", strategy.data, none.data);
+  add("fsdp", strategy.fsdp, none.fsdp);
+  add("tensor", strategy.tensor, none.tensor);
+  add("pipeline", strategy.pipeline, none.pipeline);
+  add("virtual_stages", strategy.virtual_stages, none.virtual_stages);
+  add("pipeline_schedule", strategy.pipeline_schedule, none.pipeline_schedule);
+  add("context", strategy.context, none.context);
+  add("expert", strategy.expert, none.expert);
+  add("sequence_parallel", strategy.sequence_parallel, none.sequence_parallel);
+  add("zero", strategy.zero, none.zero);
+  add("microbatch_size", strategy.microbatch_size, none.microbatch_size);
+  if (!strategy.recompute.empty()) node.add("recompute", names_node(strategy.recompute));
+  if (!strategy.order.empty()) node.add("order", names_list(strategy.order));
   return node;
 }
 
@@ -143,8 +173,16 @@ JsonNode to_node(const ShardingConfig& sharding) {
     for (const SpecRule& rule : sharding.rules) rules.items.push_back(to_node(rule));
   }
   if (sharding.zero != ZeroConfig{}) node.add("zero", zero_node(sharding.zero));
+  if (!sharding.keep.empty()) node.add("keep", names_list(sharding.keep));
   if (sharding.memory_limit_mib) node.add("memory_limit_mib", JsonNode::of(*sharding.memory_limit_mib));
   return node;
+}
+
+// What a run file with a strategy means where it has no sharding.
+ShardingConfig strategy_default() {
+  ShardingConfig sharding;
+  sharding.mode = LayoutMode::as_written;
+  return sharding;
 }
 
 }  // namespace
@@ -175,15 +213,22 @@ JsonNode to_node(const PartitionSpec& spec) {
 }
 
 JsonNode to_run_document(const RunConfig& config) {
+  const std::optional<RunConfig> rest = without_expansion(config);
+  const RunConfig& written = rest ? *rest : config;
   JsonNode node = JsonNode::object();
   node.add("model", to_node(config.model, "model"));
-  node.add("mesh", to_node(config.mesh_axes, config.mesh_devices));
-  node.add("sharding", to_node(config.sharding));
+  if (rest) node.add("strategy", to_node(*config.strategy));
+  if (!rest || !config.mesh_devices.empty()) node.add("mesh", to_node(config.mesh_axes, config.mesh_devices));
+  if (!rest || written.sharding != strategy_default()) node.add("sharding", to_node(written.sharding));
   node.add("data", to_node(config.data, "data"));
   if (!config.optimizer.name.empty()) node.add("optimizer", to_node(config.optimizer, "optimizer"));
   if (config.precision != PrecisionConfig{}) node.add("precision", to_node(config.precision));
-  if (config.schedule != ScheduleConfig{}) node.add("schedule", to_node(config.schedule));
-  if (config.pipeline != PipelineConfig{}) node.add("pipeline", to_node(config.pipeline));
+  if (written.schedule != ScheduleConfig{}) {
+    JsonNode& schedule = node.add("schedule", to_node(written.schedule));
+    if (rest && config.strategy->microbatch_size > 0) schedule.remove("microbatches");
+    if (rest && !config.strategy->recompute.empty()) schedule.remove("rematerialise");
+  }
+  if (written.pipeline != PipelineConfig{}) node.add("pipeline", to_node(config.pipeline));
   if (!config.lint.off.empty()) {
     JsonNode& off = node.add("lint", JsonNode::object()).add("off", JsonNode::object());
     for (const auto& [rule, reason] : config.lint.off) off.add(rule, JsonNode::of(reason));

@@ -5,8 +5,9 @@ namespace shardscope::run_file {
 const Keys& root() {
   static const Keys keys = {
       {"model", true, R"({"name": "decoder_only_transformer", ...})"},
-      {"mesh", true, R"({"axes": [{"name": "data", "size": 4}]})"},
-      {"sharding", true, R"({"in": ["data", null], "parameters": {...}})"},
+      {"strategy", false, R"({"data": 4, "tensor": 2})"},
+      {"mesh", false, R"({"axes": [{"name": "data", "size": 4}]})"},  // required without a strategy, as is
+      {"sharding", false, R"({"in": ["data", null], "parameters": {...}})"},
       {"data", true, R"({"kind": "synthetic_lm", ...})"},
       {"optimizer", false, R"({"name": "adam", ...})"},
       {"precision", false, R"("bf16_mixed")"},
@@ -18,6 +19,25 @@ const Keys& root() {
       {"seed", true, "0"},
       {"steps", true, "10"},
       {"deterministic", false, "true"},
+  };
+  return keys;
+}
+
+const Keys& strategy() {
+  static const Keys keys = {
+      {"data", false, "4"},
+      {"fsdp", false, "4"},
+      {"tensor", false, "8"},
+      {"pipeline", false, "4"},
+      {"virtual_stages", false, "2"},
+      {"pipeline_schedule", false, R"("1f1b")"},
+      {"context", false, "2"},
+      {"expert", false, "8"},
+      {"sequence_parallel", false, "true"},
+      {"zero", false, "1"},
+      {"microbatch_size", false, "1"},
+      {"recompute", false, R"("selective")"},
+      {"order", false, R"(["pipeline", "data", "tensor"])"},
   };
   return keys;
 }
@@ -45,6 +65,7 @@ const Keys& sharding() {
       {"constraints", false, R"({"**/gelu": ["data", null, "model"]})"},
       {"rules", false, R"([{"names": "params/**/kernel", "spec": [null, "model"]}])"},
       {"zero", false, R"({"stage": 1, "axis": "data"})"},
+      {"keep", false, R"(["tensor"])"},
       {"memory_limit_mib", false, "16384"},
   };
   return keys;
@@ -96,6 +117,7 @@ const Keys& rule_by_axes() {
   static const Keys keys = {
       {"names", false, R"("**")"},
       {"axes", true, R"({"mlp": "model", "embed": null})"},
+      {"dimensions", false, R"(["batch", "length", "embed"])"},
       {"of", false, R"("parameters")"},
   };
   return keys;

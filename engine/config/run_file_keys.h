@@ -17,6 +17,7 @@ struct Key {
 using Keys = std::vector<Key>;
 
 const Keys& root();
+const Keys& strategy();
 const Keys& mesh();
 const Keys& mesh_axis();
 const Keys& sharding();

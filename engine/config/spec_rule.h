@@ -34,6 +34,7 @@ struct SpecRule {
   std::string names = "**";
   std::variant<PartitionSpec, LogicalAxes, LargestDimension> placement;
   std::vector<SpecKind> of = {SpecKind::parameter};  // ascending
+  std::vector<std::string> dimensions = {};          // only arrays whose dimensions are called so, all of them; or any
   bool operator==(const SpecRule&) const = default;
 };
 

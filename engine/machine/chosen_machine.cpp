@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "engine/base/plural.h"
 #include "engine/config/write.h"
 #include "engine/machine/host_machine.h"
 #include "engine/machine/machine_keys.h"
@@ -81,6 +82,7 @@ void change(JsonNode& target, const JsonNode& changes, const std::string& place)
 // How many units a machine has on its outermost level, by `nodes`, or by `devices`: taken out of what is changed.
 void take_size(JsonNode& changes, JsonNode& whole) {
   JsonNode* levels = whole.find("levels");
+  std::optional<int64_t> by_nodes;
   for (const char* key : {nodes_key, devices_key}) {
     const JsonNode* said = changes.find(key);
     if (!said) continue;
@@ -100,6 +102,11 @@ void take_size(JsonNode& changes, JsonNode& whole) {
         fail(fmt::format("a node has {}, of which {} is no multiple", of_node, count),
              fmt::format("a multiple of {}", of_node));
       count /= of_node;
+      if (by_nodes && *by_nodes != count)
+        fail(fmt::format("{} devices are {}, not {}", said->integer, counted(count, "node"), *by_nodes),
+             fmt::format("leave one of them out, or {}", *by_nodes * of_node));
+    } else {
+      by_nodes = count;
     }
     JsonNode& outermost = levels->items.back();
     outermost.remove("count");

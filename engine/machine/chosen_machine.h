@@ -14,7 +14,8 @@ namespace shardscope {
 //   "host", "dgx_h100", "PATH.json"   find_machine()
 //   {"name": "dgx_h100", ...}   that machine with other values in the place of its own, at the paths that a machine
 //                               file has; levels by their names: {"levels": {"network": {"bytes_per_second": 1e9}}};
-//                               "nodes", or "devices" in all: how many units its outermost level has
+//                               "nodes", or "devices" in all (where both, they agree): how many units its outermost
+//                               level has
 //   {"device": {"kind": ...}}   a machine of its own, as in a machine file
 //
 // Hosts have so many ranks each, in order (with_hosts()); empty: as the machine says. Throws Failure with the faults,

@@ -124,6 +124,7 @@ class Resolution {
       asked.matched = true;
       if (std::exchange(last, asked.line) == asked.line) continue;
       Line& line = lines_[asked.line];
+      if (!line.rule.dimensions.empty() && line.rule.dimensions != target.logical) continue;
       if (line.rule.spec) {
         line.match(array_, target.name);
         if (!resolved.place.empty()) continue;

@@ -59,6 +59,8 @@ struct ResolvedSpecs {
 //      its parameter), and the dimension whose parts are largest is split once more, over the axis of `zero`; where
 //      none divides, or the array uses the axis already, it stays. State and gradients that a rule speaks of stay, too.
 //
+// A rule with `dimensions` speaks only of arrays whose dimensions have exactly these logical names.
+//
 // Example: rules [{"axes": {"mlp": "model"}}, {"largest": "data"}], kernel (embed 512, mlp 2048): mlp by the first,
 // embed by the second: ["data", "model"].
 //

@@ -65,6 +65,7 @@ class TableBuilder {
     TableRule& added = table_.emplace_back();
     added.names = rule.names;
     added.of = rule.of;
+    added.dimensions = rule.dimensions;
     added.place = place;
     added.rule = static_cast<int>(index);
     if (const auto* largest = std::get_if<LargestDimension>(&rule.placement)) {

@@ -23,6 +23,7 @@ struct RuleAxes {
 struct TableRule {
   std::string names;
   std::vector<SpecKind> of;
+  std::vector<std::string> dimensions;  // of arrays with these alone; empty: of any
   std::string place;                    // of the line in the run file
   int rule = -1;                        // index in sharding.rules
   const PartitionSpec* spec = nullptr;  // of a rule by name; else

@@ -28,6 +28,16 @@ std::vector<bool> state_values(const Graph& graph) {
   return state;
 }
 
+// These, and the summands of gradients over microbatches; none where no axis is kept.
+std::vector<bool> kept_values(const Graph& graph, std::vector<bool> state, uint8_t kept_axes) {
+  if (kept_axes == 0) return std::vector<bool>(graph.values.size());
+  for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
+    const Op& op = graph.ops[id];
+    if (op.definition->accumulates() && state[op.outputs[0]]) state[op.inputs[0]] = true;
+  }
+  return state;
+}
+
 // The one op that reads a value; no_id where none or several do.
 std::vector<OpId> only_readers(const Graph& graph) {
   constexpr OpId several = -2;
@@ -69,7 +79,8 @@ int64_t parts_of(unsigned axes, const Mesh& mesh) {
 struct Array {
   int type;
   int layout;
-  bool state;  // a parameter or its gradient
+  bool state;    // a parameter or its gradient
+  bool is_kept;  // such a one, or what a gradient is summed up from: stays split over the kept axes
   auto operator<=>(const Array&) const = default;
 };
 
@@ -83,8 +94,9 @@ struct Question {
 
 class OpRule {
  public:
-  OpRule(const Mesh& mesh, LayoutCosts& costs, const FactorRule& rule, bool matrix_product, const Question& question)
-      : mesh_(mesh), costs_(costs), rule_(rule), question_(question) {
+  OpRule(const Mesh& mesh, uint8_t kept_axes, LayoutCosts& costs, const FactorRule& rule, bool matrix_product,
+         const Question& question)
+      : mesh_(mesh), kept_axes_(kept_axes), costs_(costs), rule_(rule), question_(question) {
     current_.partial = question.partial;
     find_lists();
     find_work_axes(matrix_product);
@@ -96,7 +108,7 @@ class OpRule {
   }
 
  private:
-  using Score = std::tuple<int64_t, double, double, int64_t>;
+  using Score = std::tuple<int64_t, int, double, double, int64_t>;
 
   void find_lists() {
     lists_.resize(rule_.factors.size());
@@ -147,26 +159,40 @@ class OpRule {
   }
 
   void judge(uint8_t used) {
-    Score score{-parts_of(used & work_axes_, mesh_), 0, 0, -parts_of(used, mesh_)};
+    Score score{-parts_of(used & work_axes_, mesh_), 0, 0, 0, -parts_of(used, mesh_)};
     if (found_ && std::get<0>(score) > std::get<0>(score_)) return;
     auto move = [&](const Array& array, int from, int to) {
       const double bytes = costs_.reshard(array.type, from, to).wire_bytes;
-      std::get<1>(score) += bytes;
-      if (!array.state) std::get<2>(score) += bytes;
+      std::get<2>(score) += bytes;
+      if (!array.state) std::get<3>(score) += bytes;
     };
     for (size_t i = 0; i < question_.operands.size(); ++i) {
       const Array& operand = question_.operands[i];
-      move(operand, operand.layout, costs_.layout_id(operand_sharding(rule_, current_, static_cast<int>(i))));
+      const int there = costs_.layout_id(operand_sharding(rule_, current_, static_cast<int>(i)));
+      move(operand, operand.layout, there);
+      if (operand.is_kept && !keeps(operand.layout, there)) ++std::get<1>(score);
     }
     for (size_t i = 0; i < question_.results.size(); ++i) {
       const Array& result = question_.results[i];
       if (result.layout < 0) continue;
-      move(result, costs_.layout_id(result_sharding(rule_, current_, static_cast<int>(i))), result.layout);
+      const int there = costs_.layout_id(result_sharding(rule_, current_, static_cast<int>(i)));
+      move(result, there, result.layout);
+      if (result.is_kept && !keeps(result.layout, there)) ++std::get<1>(score);
     }
     if (!found_ || score < score_) best_ = current_, score_ = score, found_ = true;
   }
 
+  // Whether the kept axes of a layout split the same dimensions in another.
+  bool keeps(int layout, int other) const {
+    const Sharding &one = costs_.layout(layout), &two = costs_.layout(other);
+    for (int d = 0; d < one.rank; ++d) {
+      if (axis_set(one.dims[d]) & kept_axes_ & ~axis_set(two.dims[d])) return false;
+    }
+    return true;
+  }
+
   const Mesh& mesh_;
+  uint8_t kept_axes_;
   LayoutCosts& costs_;
   const FactorRule& rule_;
   const Question& question_;
@@ -185,6 +211,7 @@ class WrittenRule {
         layouts_(layouts),
         kinds_(op_kinds(graph)),
         state_(state_values(graph)),
+        kept_(kept_values(graph, state_, layouts.kept_axes)),
         only_reader_(only_readers(graph)),
         update_of_(updates(graph)),
         costs_(mesh),
@@ -343,14 +370,17 @@ class WrittenRule {
     question.partial = partial;
     question.operands.clear();
     question.results.clear();
-    for (ValueId value : op.inputs) question.operands.push_back({types_[value], lies_[value], state_[value]});
+    for (ValueId value : op.inputs)
+      question.operands.push_back({types_[value], lies_[value], state_[value], kept_[value]});
     for (ValueId value : op.outputs) {
       const std::optional<Sharding>& aim = layouts_.aims[value];
-      question.results.push_back({types_[value], aim ? costs_.layout_id(*aim) : -1, state_[value]});
+      question.results.push_back({types_[value], aim ? costs_.layout_id(*aim) : -1, state_[value], kept_[value]});
     }
     auto [known, added] = answers_.try_emplace(question);
     if (added) {
-      known->second = OpRule(mesh_, costs_, graph_.rule(id), op.definition->is_matrix_product(), known->first).best();
+      known->second =
+          OpRule(mesh_, layouts_.kept_axes, costs_, graph_.rule(id), op.definition->is_matrix_product(), known->first)
+              .best();
     }
     return known->second;
   }
@@ -359,7 +389,7 @@ class WrittenRule {
   const Mesh& mesh_;
   const WrittenLayouts& layouts_;
   OpKinds kinds_;
-  std::vector<bool> state_;
+  std::vector<bool> state_, kept_;
   std::vector<OpId> only_reader_;
   std::vector<OpId> update_of_;  // per gradient
   LayoutCosts costs_;

@@ -15,6 +15,7 @@ struct WrittenLayouts {
   std::vector<std::optional<Sharding>> pins;  // per value: what the user said
   std::vector<std::optional<Sharding>> aims;  // per value: where it should lie, pinned or not
   std::vector<bool> bucketed = {};            // per value, or empty: see bucketed_values()
+  uint8_t kept_axes = 0;  // parameters and their gradients stay split over these where they are used
 };
 
 // Aims for `propagated` layouts (see propagate()): a forward array lies where propagation puts it, its cotangent as it,
@@ -33,9 +34,11 @@ struct WrittenPlacements {
 // them, each axis once. Of these it takes
 //   1. those that divide its work most, counted over the axes of its operands (a matrix product) or of its largest
 //      operand (any other op),
-//   2. among them those that move the fewest bytes, from where the operands lie and to where the results should lie,
-//   3. then the fewest bytes of activations,
-//   4. then those that divide the work most over all axes; then the first, factor by factor, longer lists first.
+//   2. among them those that leave most parameters and gradients split over the kept axes, along the dimensions that
+//      these split where they lie,
+//   3. among them those that move the fewest bytes, from where the operands lie and to where the results should lie,
+//   4. then the fewest bytes of activations,
+//   5. then those that divide the work most over all axes; then the first, factor by factor, longer lists first.
 // A partial sum is reduced where it is defined, except that a sum of partial sums, which nobody else reads, is taken
 // before it is reduced: also of sums that a cast widens in between, and then in the wider type. What no sum follows is
 // reduced in the smaller type, in front of a cast that widens it (as XLA's programs of a cast product do), but for

@@ -143,7 +143,7 @@ const std::vector<BadFile> bad_files = {
     {"\"mode\"",
      "\"rules\": [{\"axes\": {\"mlp\": 1}, \"of\": \"activation\", \"minimum_bytes\": 1},\n"
      "{\"names\": \"\", \"largest\": [], \"minimum_bytes\": -1, \"of\": []}], \"mode\"",
-     {"f:8: sharding.rules[0].minimum_bytes unknown_key known: names, axes, of",
+     {"f:8: sharding.rules[0].minimum_bytes unknown_key known: names, axes, dimensions, of",
       "f:8: sharding.rules[0].axes.mlp wrong_type", "f:8: sharding.rules[0].of unknown_kind 'activations'",
       "f:9: sharding.rules[1].names empty_name", "f:9: sharding.rules[1].largest wrong_type",
       "f:9: sharding.rules[1].minimum_bytes out_of_range", "f:9: sharding.rules[1].of out_of_range"}},

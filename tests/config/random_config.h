@@ -39,6 +39,7 @@ class RandomConfigs {
     for (int i = below(3); i > 0; --i) config.sharding.constraints.push_back({pattern() + std::to_string(i), spec()});
     for (int i = below(4); i > 0; --i) config.sharding.rules.push_back(rule());
     if (below(2)) config.sharding.memory_limit_mib = 1 + below(100000);
+    if (below(4) == 0) config.sharding.keep = {name(), name()};
     if (below(2)) config.sharding.zero = {below(4), below(2) ? name() : std::string()};
     config.schedule.microbatches = 1 + below(3);
     if (below(2)) config.schedule.rematerialise = pattern();
@@ -92,6 +93,7 @@ class RandomConfigs {
       }
       default: result.placement = LargestDimension{axes(1 + below(2)), below(2) ? below(1 << 20) : 0};
     }
+    if (std::holds_alternative<LogicalAxes>(result.placement) && below(3) == 0) result.dimensions = {name(), name()};
     if (below(2)) return result;
     result.of.clear();
     const int first = below(6);

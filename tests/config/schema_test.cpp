@@ -33,7 +33,8 @@ const json& schema() {
 
 // Codes of what a schema cannot say: it takes comparing two values.
 bool is_structural(const std::vector<Error>& errors) {
-  static const std::set<std::string> relations = {"duplicate_axis", "device_order", "device_count", "mesh_axes"};
+  static const std::set<std::string> relations = {"duplicate_axis", "device_order", "device_count", "mesh_axes",
+                                                  "contradiction"};
   return std::any_of(errors.begin(), errors.end(), [](const Error& e) { return !relations.contains(e.code); });
 }
 
@@ -67,6 +68,7 @@ class SchemaTest : public QObject {
   void the_schema_has_the_keys_that_the_parser_knows() {
     const json& properties = schema().at("properties");
     compare(schema(), run_file::root());
+    compare(properties.at("strategy"), run_file::strategy());
     compare(properties.at("mesh"), run_file::mesh());
     compare(properties.at("sharding"), run_file::sharding());
     const json& definitions = schema().at("$defs");

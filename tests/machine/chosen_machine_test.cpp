@@ -55,6 +55,11 @@ class ChosenMachineTest : public QObject {
     QVERIFY(chosen_machine(text, {2, 2}) == expected);
   }
 
+  void nodes_and_devices_that_agree_are_one_size() {
+    QVERIFY(chosen_machine(R"({"name": "dgx_h100", "nodes": 8, "devices": 64})", {}) ==
+            chosen_machine(R"({"name": "dgx_h100", "devices": 64})", {}));
+  }
+
   void what_no_machine_has_is_an_error_at_its_place_with_what_would_be_right() {
     const auto error_of = [](const std::string& text) { return errors_of([&] { chosen_machine(text, {2, 2}); }); };
     const auto level = error_of(R"({"levels": {"netwrok": {"latency": 1e-3}}})");
@@ -64,6 +69,10 @@ class ChosenMachineTest : public QObject {
     QCOMPARE(error_of(R"({"levels": {"network": {"latency": -1}}})")[0].place.path,
              std::string("machine.levels[1].latency"));
     QCOMPARE(error_of(R"({"nodes": 5})")[0].place.path, std::string("machine.nodes"));
+    const auto sizes = error_of(R"({"name": "dgx_h100", "nodes": 2, "devices": 64})");
+    QCOMPARE(sizes.size(), size_t{1});
+    QCOMPARE(sizes[0].place.path, std::string("machine.devices"));
+    QVERIFY(sizes[0].hint.find("16") != std::string::npos);
     QVERIFY(!error_of(R"("no/such/file.json")").empty());
     QVERIFY(!error_of(R"({"name": "no/such/file.json"})").empty());
   }

@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "engine/config/strategy.h"
+#include "engine/export/strategy_format.h"
+#include "engine/export/strategy_settings.h"
+
+namespace shardscope {
+
+namespace {
+
+// Megatron-LM's arguments (megatron/training/arguments.py). Its ranks are ordered tp-cp-ep-dp-pp, innermost first; with
+// --use-tp-pp-dp-mapping dp is outermost. The number of replicas follows from the number of devices.
+constexpr const char* world_size = "WORLD_SIZE";
+const std::vector<std::string> replicas_outermost = {"data", "fsdp", "pipeline", "expert", "context", "tensor"};
+
+std::vector<std::string> without_units(std::vector<std::string> order, const StrategyConfig& strategy) {
+  std::erase_if(order, [&](const std::string& axis) { return degree(strategy, axis) == 1; });
+  return order;
+}
+
+std::string write_megatron(const PortableStrategy& portable) {
+  const StrategyConfig& s = portable.strategy;
+  const bool replicas_first = s.order == without_units(replicas_outermost, s);
+  UnsaidStrategy unsaid("Megatron");
+  unsaid.refuse(s.pipeline_schedule != "1f1b", "pipeline_schedule", "has the schedule 1f1b alone", "\"1f1b\"");
+  unsaid.refuse(s.fsdp > 1 && s.expert > 1, "fsdp", "splits parameters over the devices of experts as well",
+                "zero 1, or expert 1");
+  unsaid.refuse(s.recompute != "none" && s.recompute != "selective" && s.recompute != "full", "recompute",
+                "recomputes no patterns of ops", "none, selective or full");
+  unsaid.refuse(!s.order.empty() && !replicas_first, "order", "orders its ranks in two ways alone",
+                "pipeline, data, fsdp, expert, context, tensor; or data, fsdp, pipeline, expert, context, tensor");
+  unsaid.finish();
+  std::string text = fmt::format("# torchrun on {} devices: {}={}\n", s.devices(), world_size, s.devices());
+  const auto add = [&](const char* name, int64_t value, int64_t usual = 1) {
+    if (value != usual) text += fmt::format("--{} {}\n", name, value);
+  };
+  add("tensor-model-parallel-size", s.tensor);
+  if (s.sequence_parallel) text += "--sequence-parallel\n";
+  add("pipeline-model-parallel-size", s.pipeline);
+  add("num-virtual-stages-per-pipeline-rank", s.virtual_stages);
+  add("context-parallel-size", s.context);
+  add("expert-model-parallel-size", s.expert);
+  if (replicas_first && !s.order.empty()) text += "--use-tp-pp-dp-mapping\n";
+  if (s.zero > 0) text += "--use-distributed-optimizer\n";
+  if (s.zero == 2) text += "--use-megatron-fsdp\n--data-parallel-sharding-strategy optim_grads\n";
+  if (s.fsdp > 1) {
+    text += "--use-distributed-optimizer\n--use-megatron-fsdp\n--data-parallel-sharding-strategy optim_grads_params\n";
+    add("num-distributed-optimizer-instances", s.data);
+  }
+  add("micro-batch-size", s.microbatch_size, 0);
+  add("global-batch-size", portable.batch_size, 0);
+  if (s.recompute == "selective") text += "--recompute-granularity selective\n";
+  if (s.recompute == "full")
+    text += "--recompute-granularity full\n--recompute-method uniform\n--recompute-num-layers 1\n";
+  return text;
+}
+
+// Words of a script: "--name value", "--name=value", "NAME=value", also in quotes and with a backslash at a line's end.
+StrategySettings read_words(const std::string& text, const std::string& file) {
+  StrategySettings settings(file);
+  std::istringstream lines(text);
+  std::string pending;
+  int number = 0, pending_line = 0;
+  const auto flush = [&] {
+    if (!pending.empty()) settings.add(pending, "true", pending_line);
+    pending.clear();
+  };
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const size_t comment = line.find('#');
+    const std::string said = line.substr(0, comment);
+    if (const size_t at = line.find(std::string(world_size) + "="); at != std::string::npos) {
+      std::istringstream value(line.substr(at + std::string(world_size).size() + 1));
+      std::string digits;
+      value >> digits;
+      settings.add(world_size, digits, number);
+    }
+    std::istringstream words(said);
+    for (std::string word; words >> word;) {
+      std::erase_if(word, [](char c) { return c == '"' || c == '\'' || c == '\\' || c == '(' || c == ')'; });
+      if (word.starts_with("--")) {
+        flush();
+        const size_t equals = word.find('=');
+        pending = word.substr(2, equals == std::string::npos ? equals : equals - 2);
+        pending_line = number;
+        if (equals == std::string::npos) continue;
+        settings.add(pending, word.substr(equals + 1), number);
+        pending.clear();
+      } else if (!word.empty() && !pending.empty()) {
+        settings.add(pending, word, pending_line);
+        pending.clear();
+      }
+    }
+  }
+  flush();
+  return settings;
+}
+
+PortableStrategy read_megatron(const std::string& text, const std::string& file, int64_t devices, int64_t layers) {
+  StrategySettings settings = read_words(text, file);
+  PortableStrategy result;
+  result.layers = layers;
+  StrategyConfig& s = result.strategy;
+  s.tensor = settings.integer("tensor-model-parallel-size", 1);
+  s.sequence_parallel = s.tensor > 1 && settings.flag("sequence-parallel");
+  s.pipeline = settings.integer("pipeline-model-parallel-size", 1);
+  s.virtual_stages = settings.integer("num-virtual-stages-per-pipeline-rank", 1);
+  if (settings.has("num-layers-per-virtual-pipeline-stage")) {
+    const int64_t of_a_stage = settings.integer("num-layers-per-virtual-pipeline-stage", 1);
+    const int64_t all = settings.integer("num-layers", layers, 0);
+    if (all % (of_a_stage * s.pipeline) != 0 || all == 0) {
+      settings.fail("num-layers-per-virtual-pipeline-stage", fmt::format("{} layers are not cut so", all),
+                    "a number of layers that the stages divide, under --num-layers");
+    } else {
+      s.virtual_stages = all / (of_a_stage * s.pipeline);
+    }
+  }
+  s.context = settings.integer("context-parallel-size", 1);
+  s.expert = settings.integer("expert-model-parallel-size", 1);
+  if (settings.integer("expert-tensor-parallel-size", s.tensor) != s.tensor)
+    settings.fail("expert-tensor-parallel-size", "experts are split otherwise than the rest", "the same, or absent");
+  s.microbatch_size = settings.integer("micro-batch-size", 1);
+  result.batch_size = settings.integer("global-batch-size", 0);
+  const int64_t world = devices > 0 ? devices : settings.integer(world_size, 0);
+  const int64_t others = s.tensor * s.pipeline * s.context * s.expert;
+  if (world == 0) {
+    settings.fail(world_size, "the arguments do not say on how many devices they run", "--devices N");
+  } else if (world % others != 0) {
+    settings.fail(world_size, fmt::format("{} devices are no multiple of {}", world, others),
+                  "tensor x pipeline x context x expert divides them");
+  }
+  const int64_t replicas = std::max<int64_t>(1, world / others);
+  const std::string shards = settings.flag("use-torch-fsdp2") ? "optim_grads_params"
+                             : settings.flag("use-megatron-fsdp")
+                                 ? settings.text("data-parallel-sharding-strategy", "no_shard")
+                                 : "no_shard";
+  s.data = replicas;
+  s.zero = replicas > 1 && settings.flag("use-distributed-optimizer") ? 1 : 0;
+  if (shards == "optim_grads_params" && s.expert > 1) {
+    settings.fail("data-parallel-sharding-strategy", "splits parameters over the devices of experts as well",
+                  "optim, or no experts in parallel");
+  } else if (shards == "optim_grads_params") {
+    s.data = settings.integer("num-distributed-optimizer-instances", 1);
+    if (replicas % s.data != 0)
+      settings.fail("num-distributed-optimizer-instances", fmt::format("{} replicas are no multiple", replicas), "");
+    s.fsdp = replicas / s.data;
+    s.zero = 0;
+  } else if (shards == "optim_grads" || shards == "optim") {
+    s.zero = replicas > 1 ? (shards == "optim" ? 1 : 2) : 0;
+  } else if (shards != "no_shard") {
+    settings.fail("data-parallel-sharding-strategy", fmt::format("'{}' is not known", shards),
+                  "no_shard, optim, optim_grads, optim_grads_params");
+  }
+  s.recompute = settings.text("recompute-granularity", "none");
+  if (settings.flag("recompute-activations")) s.recompute = "selective";
+  if (s.recompute != "none" && s.recompute != "selective" && s.recompute != "full")
+    settings.fail("recompute-granularity", fmt::format("'{}' is not known", s.recompute), "selective or full");
+  if (settings.flag("use-tp-pp-dp-mapping")) s.order = without_units(replicas_outermost, s);
+  if (s.order == without_units(default_order(), s)) s.order.clear();
+  settings.finish();
+  return result;
+}
+
+}  // namespace
+
+StrategyFormat megatron_strategy() {
+  return {"megatron", "arguments of Megatron-LM's pretrain scripts", "txt", write_megatron, read_megatron};
+}
+
+}  // namespace shardscope

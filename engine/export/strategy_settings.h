@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.h"
+
+namespace shardscope {
+
+// Settings of another program's file: names and values as they stand there, each with its line. Errors are collected
+// and thrown by finish().
+class StrategySettings {
+ public:
+  explicit StrategySettings(std::string file) : file_(std::move(file)) {}
+
+  void add(std::string key, std::string value, int line) {
+    settings_.push_back({std::move(key), std::move(value), line});
+  }
+
+  bool has(const std::string& key) const { return find(key); }
+  // The last of the name; `other` where there is none.
+  std::string text(const std::string& key, const std::string& other) const;
+  bool flag(const std::string& key) const;  // given, and neither false nor 0
+  int64_t integer(const std::string& key, int64_t other, int64_t low = 1);
+  double number(const std::string& key, double other);
+
+  void fail(const std::string& key, std::string message, std::string hint);
+  void finish() const;  // throws Failure with all errors
+
+ private:
+  struct Setting {
+    std::string key, value;
+    int line = 0;
+  };
+  const Setting* find(const std::string& key) const;
+
+  std::string file_;
+  std::vector<Setting> settings_;
+  std::vector<Error> errors_;
+};
+
+// What another program cannot be told, collected while its file is written.
+class UnsaidStrategy {
+ public:
+  explicit UnsaidStrategy(std::string program) : program_(std::move(program)) {}
+
+  // `key` of the strategy.
+  void refuse(bool is_unsaid, const std::string& key, const std::string& what, const std::string& hint);
+  void finish() const;  // throws Failure with all that was refused
+
+ private:
+  std::string program_;
+  std::vector<Error> errors_;
+};
+
+// The lines of a text, without what a comment sign begins, and without spaces around them.
+std::vector<std::string> lines_without_comments(const std::string& text);
+std::string trimmed(std::string text);
+
+}  // namespace shardscope

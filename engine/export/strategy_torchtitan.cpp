@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include "engine/config/strategy.h"
+#include "engine/export/strategy_format.h"
+#include "engine/export/strategy_settings.h"
+
+namespace shardscope {
+
+namespace {
+
+// torchtitan's JobConfig (torchtitan/config/job_config.py) as TOML. Its mesh is pp, dp_replicate, dp_shard, cp, tp,
+// outermost first; experts are split over devices of dp_shard. Its tensor parallelism is sequence parallel. Data
+// parallelism without shards is one without ZeRO.
+int64_t layers_of_a_stage(const PortableStrategy& portable) {
+  const int64_t stages = portable.strategy.pipeline * portable.strategy.virtual_stages;
+  return (portable.layers + stages - 1) / stages;
+}
+
+std::string write_torchtitan(const PortableStrategy& portable) {
+  const StrategyConfig& s = portable.strategy;
+  UnsaidStrategy unsaid("torchtitan");
+  unsaid.refuse(s.zero > 0, "zero", "splits parameters where it splits optimizer state",
+                "fsdp in place of data and zero");
+  unsaid.refuse(s.tensor > 1 && !s.sequence_parallel, "sequence_parallel",
+                "splits activations along the length where it splits tensors", "true");
+  unsaid.refuse(!s.order.empty(), "order", "has an order of its own", "leave it out");
+  unsaid.refuse(s.pipeline_schedule != "1f1b" && s.pipeline_schedule != "gpipe", "pipeline_schedule",
+                fmt::format("has no schedule '{}' of one chunk for each stage", s.pipeline_schedule), "1f1b or gpipe");
+  unsaid.refuse(s.virtual_stages > 1 && portable.layers % (s.pipeline * s.virtual_stages) != 0, "virtual_stages",
+                fmt::format("cuts {} layers into stages of equally many", portable.layers), "a divisor");
+  unsaid.refuse(s.recompute != "none" && s.recompute != "selective" && s.recompute != "full", "recompute",
+                "recomputes no patterns of ops", "none, selective or full");
+  unsaid.finish();
+  const bool piped = s.pipeline > 1;
+  const int64_t of_a_replica = portable.batch_size / s.replicas();
+  std::string text = fmt::format("# torchrun on {} devices\n[training]\n", s.devices());
+  text += fmt::format("local_batch_size = {}\nglobal_batch_size = {}\n\n", piped ? of_a_replica : s.microbatch_size,
+                      portable.batch_size);
+  text += fmt::format(
+      "[parallelism]\ndata_parallel_replicate_degree = {}\ndata_parallel_shard_degree = {}\n"
+      "tensor_parallel_degree = {}\ncontext_parallel_degree = {}\nexpert_parallel_degree = {}\n"
+      "pipeline_parallel_degree = {}\n",
+      s.data, s.fsdp * s.expert, s.tensor, s.context, s.expert, s.pipeline);
+  if (piped) {
+    const char* schedule = s.virtual_stages > 1 ? "Interleaved1F1B" : s.pipeline_schedule == "gpipe" ? "GPipe" : "1F1B";
+    text += fmt::format("pipeline_parallel_schedule = \"{}\"\npipeline_parallel_microbatch_size = {}\n", schedule,
+                        s.microbatch_size);
+    if (s.virtual_stages > 1)
+      text += fmt::format("pipeline_parallel_layers_per_stage = {}\n", layers_of_a_stage(portable));
+  }
+  text += fmt::format("\n[activation_checkpoint]\nmode = \"{}\"\n", s.recompute);
+  if (s.recompute == "selective") text += "selective_ac_option = \"op\"\n";
+  return text;
+}
+
+StrategySettings read_toml(const std::string& text, const std::string& file) {
+  StrategySettings settings(file);
+  std::string section;
+  int number = 0;
+  for (const std::string& line : lines_without_comments(text)) {
+    ++number;
+    if (line.starts_with('[') && line.ends_with(']')) section = trimmed(line.substr(1, line.size() - 2)) + ".";
+    const size_t equals = line.find('=');
+    if (line.starts_with('[') || equals == std::string::npos) continue;
+    std::string value = trimmed(line.substr(equals + 1));
+    std::erase_if(value, [](char c) { return c == '"' || c == '\''; });
+    settings.add(section + trimmed(line.substr(0, equals)), std::move(value), number);
+  }
+  return settings;
+}
+
+PortableStrategy read_torchtitan(const std::string& text, const std::string& file, int64_t devices, int64_t layers) {
+  StrategySettings settings = read_toml(text, file);
+  PortableStrategy result;
+  result.layers = layers;
+  StrategyConfig& s = result.strategy;
+  const std::string parallelism = "parallelism.";
+  s.data = settings.integer(parallelism + "data_parallel_replicate_degree", 1);
+  s.tensor = settings.integer(parallelism + "tensor_parallel_degree", 1);
+  s.context = settings.integer(parallelism + "context_parallel_degree", 1);
+  s.expert = settings.integer(parallelism + "expert_parallel_degree", 1);
+  s.pipeline = settings.integer(parallelism + "pipeline_parallel_degree", 1);
+  s.sequence_parallel = s.tensor > 1;
+  const std::string shard_key = parallelism + "data_parallel_shard_degree";
+  int64_t shards = settings.text(shard_key, "-1") == "-1" ? 0 : settings.integer(shard_key, 1);
+  if (shards == 0) {
+    const int64_t others = s.data * s.tensor * s.context * s.pipeline;
+    if (devices == 0 || devices % others != 0) {
+      settings.fail(shard_key, "all devices that are left, and these are not known", "--devices N, a multiple");
+    }
+    shards = std::max<int64_t>(1, devices / others);
+  }
+  if (shards % s.expert != 0)
+    settings.fail(parallelism + "expert_parallel_degree", fmt::format("does not divide {} shards", shards), "");
+  s.fsdp = std::max<int64_t>(1, shards / s.expert);
+  const std::string schedule = settings.text(parallelism + "pipeline_parallel_schedule", "1F1B");
+  if (schedule == "GPipe" && s.pipeline > 1) s.pipeline_schedule = "gpipe";
+  else if (schedule != "1F1B" && schedule != "Interleaved1F1B" && s.pipeline > 1)
+    settings.fail(parallelism + "pipeline_parallel_schedule", fmt::format("there is no '{}'", schedule),
+                  "1F1B, Interleaved1F1B or GPipe");
+  const std::string stage_key = parallelism + "pipeline_parallel_layers_per_stage";
+  if (s.pipeline > 1 && schedule == "Interleaved1F1B") {
+    const int64_t of_a_stage = settings.integer(stage_key, 0);
+    if (of_a_stage == 0 || layers % (of_a_stage * s.pipeline) != 0)
+      settings.fail(settings.has(stage_key) ? stage_key : parallelism + "pipeline_parallel_schedule",
+                    fmt::format("{} layers are not cut into equal virtual stages", layers), "layers of each stage");
+    else s.virtual_stages = layers / (of_a_stage * s.pipeline);
+  }
+  const int64_t local = settings.integer("training.local_batch_size", 8);
+  const std::string global_key = "training.global_batch_size";
+  result.batch_size = settings.text(global_key, "-1") == "-1" ? local * s.replicas() : settings.integer(global_key, 1);
+  s.microbatch_size = s.pipeline > 1 ? settings.integer(parallelism + "pipeline_parallel_microbatch_size", 1) : local;
+  s.recompute = settings.text("activation_checkpoint.mode", "selective");
+  if (s.recompute != "none" && s.recompute != "selective" && s.recompute != "full")
+    settings.fail("activation_checkpoint.mode", fmt::format("there is no '{}'", s.recompute), "none, selective, full");
+  settings.finish();
+  return result;
+}
+
+}  // namespace
+
+StrategyFormat torchtitan_strategy() {
+  return {"torchtitan", "a TOML file of torchtitan", "toml", write_torchtitan, read_torchtitan};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,183 @@
+#include "engine/config/strategy.h"
+
+#include <QTest>
+#include <algorithm>
+
+#include "engine/config/override.h"
+#include "engine/config/parse.h"
+#include "engine/config/write.h"
+#include "engine/mesh/device_count.h"
+#include "tests/base/errors_of.h"
+#include "tests/config/random_config.h"
+#include "tests/config/random_strategy.h"
+#include "tests/test_program.h"
+
+namespace strategy_test {
+
+using namespace shardscope;
+
+namespace {
+
+std::string file_of(const std::string& strategy, const std::string& more = "") {
+  return "{\"model\": {\"name\": \"m\"},\n\"strategy\": " + strategy + ",\n" + more +
+         "\"data\": {\"kind\": \"d\", \"batch_size\": 64}, \"seed\": 0, \"steps\": 1}";
+}
+
+RunConfig config_of(const std::string& strategy, const std::string& more = "") {
+  return parse_run_config(file_of(strategy, more), "f.json");
+}
+
+}  // namespace
+
+class StrategyTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void a_strategy_stands_for_a_mesh_sharding_pipeline_and_schedule() {
+    const RunConfig config = config_of(
+        R"({"data": 4, "tensor": 8, "pipeline": 2, "virtual_stages": 2, "sequence_parallel": true, "zero": 1,
+            "microbatch_size": 2, "recompute": "selective"})");
+    const std::vector<MeshAxis> axes = {{"pipeline", 2}, {"data", 4}, {"tensor", 8}};
+    QVERIFY(config.mesh_axes == axes);
+    QVERIFY(config.sharding.mode == LayoutMode::as_written);
+    QVERIFY(config.sharding.in == (PartitionSpec{{{"data"}}}));
+    QVERIFY(config.sharding.zero == (ZeroConfig{1, "data"}));
+    QCOMPARE(config.schedule.microbatches, int64_t{8});
+    QCOMPARE(config.schedule.rematerialise, std::string("attention"));
+    QVERIFY(config.pipeline == (PipelineConfig{"pipeline", "interleaved", 2, {}}));
+    QCOMPARE(config.sharding.rules.size(), size_t{7});
+    QVERIFY(config.sharding.rules[2].dimensions == (std::vector<std::string>{"batch", "length", "embed"}));
+  }
+
+  void an_order_is_that_of_the_mesh() {
+    const RunConfig config = config_of(R"({"data": 4, "tensor": 8, "fsdp": 2, "order": ["tensor", "data", "fsdp"]})");
+    const std::vector<MeshAxis> axes = {{"tensor", 8}, {"data", 4}, {"fsdp", 2}};
+    QVERIFY(config.mesh_axes == axes);
+    QVERIFY(config.sharding.zero == (ZeroConfig{3, "fsdp"}));
+  }
+
+  void a_strategy_that_was_written_is_read_again_with_all_that_it_stands_for() {
+    test::RandomConfigs configs(3);
+    test::RandomStrategies strategies(4, 4096);
+    for (int i = 0; i < 1000; ++i) {
+      const StrategyConfig strategy = strategies.next();
+      const RunConfig config = with_strategy(configs.next(), strategy);
+      QCOMPARE(device_count(config.mesh_axes), strategy.devices());
+      const std::string text = write_run_config(config);
+      const RunConfig again = parse_run_config(text, "f.json");
+      QVERIFY2(again == config, text.c_str());
+      QVERIFY(again.strategy == strategy);
+      QVERIFY(expand_strategy(*without_expansion(config)) == config);
+      RunConfig expanded = config;
+      expanded.strategy.reset();
+      QVERIFY(parse_run_config(write_run_config(expanded), "f.json") == expanded);
+    }
+  }
+
+  void values_that_do_not_follow_from_the_strategy_are_written_without_it() {
+    RunConfig config = config_of(R"({"data": 4, "tensor": 2})");
+    config.mesh_axes[0].size = 8;
+    RunConfig expected = config;
+    expected.strategy.reset();
+    QVERIFY(!without_expansion(config));
+    QVERIFY(parse_run_config(write_run_config(config), "f.json") == expected);
+  }
+
+  void a_key_that_contradicts_a_strategy_is_an_error_at_both_places_data() {
+    QTest::addColumn<QString>("strategy");
+    QTest::addColumn<QString>("more");
+    QTest::addColumn<QString>("place");
+    QTest::addColumn<QString>("by");
+    QTest::newRow("mesh") << R"({"data": 4})"
+                          << R"("mesh": {"axes": [{"name": "data", "size": 8}]},)"
+                          << "mesh.axes"
+                          << "strategy";
+    QTest::newRow("in") << R"({"data": 4})"
+                        << R"("sharding": {"in": [null, "data"]},)"
+                        << "sharding.in"
+                        << "strategy";
+    QTest::newRow("zero") << R"({"data": 4, "zero": 1})"
+                          << R"("sharding": {"zero": {"stage": 2}},)"
+                          << "sharding.zero"
+                          << "strategy.zero";
+    QTest::newRow("microbatches") << R"({"microbatch_size": 4})"
+                                  << R"("schedule": {"microbatches": 16},)"
+                                  << "schedule.microbatches"
+                                  << "strategy.microbatch_size";
+    QTest::newRow("recompute") << R"({"recompute": "full"})"
+                               << R"("schedule": {"rematerialise": "mlp"},)"
+                               << "schedule.rematerialise"
+                               << "strategy.recompute";
+    QTest::newRow("axis") << R"({"pipeline": 2})"
+                          << R"("pipeline": {"axis": "stages"},)"
+                          << "pipeline.axis"
+                          << "strategy.pipeline";
+    QTest::newRow("schedule") << R"({"pipeline": 2})"
+                              << R"("pipeline": {"axis": "pipeline", "schedule": "gpipe"},)"
+                              << "pipeline.schedule"
+                              << "strategy.pipeline_schedule";
+    QTest::newRow("chunks") << R"({"pipeline": 2})"
+                            << R"("pipeline": {"axis": "pipeline", "chunks": 3},)"
+                            << "pipeline.chunks"
+                            << "strategy.virtual_stages";
+  }
+  void a_key_that_contradicts_a_strategy_is_an_error_at_both_places() {
+    QFETCH(QString, strategy);
+    QFETCH(QString, more);
+    QFETCH(QString, place);
+    QFETCH(QString, by);
+    const auto errors = errors_of([&] { config_of(strategy.toStdString(), more.toStdString() + "\n"); });
+    QCOMPARE(errors.size(), size_t{2});
+    QVERIFY(errors[0].place == in_file("f.json", 3, 0, place.toStdString()));
+    QVERIFY(errors[1].place == in_file("f.json", 2, 0, by.toStdString()));
+    for (const Error& error : errors) QCOMPARE(error.code, std::string("contradiction"));
+    QVERIFY(errors[0].message.find("(line 2)") != std::string::npos);
+    QVERIFY(errors[1].message.find("(line 3)") != std::string::npos);
+  }
+
+  void what_agrees_with_a_strategy_may_be_said_besides() {
+    const RunConfig config =
+        config_of(R"({"data": 2, "pipeline": 2})",
+                  R"("mesh": {"axes": [{"name": "pipeline", "size": 2}, {"name": "data", "size": 2}],
+                      "devices": [0, 2, 1, 3]}, "sharding": {"mode": "fastest", "in": ["data"], "out": ["data"],
+                      "memory_limit_mib": 7}, "pipeline": {"axis": "pipeline", "layers": [3, 1]},
+                      "schedule": {"microbatches": 4, "rematerialise": "full"},)");
+    QVERIFY(config.sharding.mode == LayoutMode::fastest);
+    QVERIFY(config.mesh_devices == (std::vector<int>{0, 2, 1, 3}));
+    QVERIFY(config.pipeline.layers == (std::vector<int64_t>{3, 1}));
+    QCOMPARE(config.schedule.microbatches, int64_t{4});
+    QVERIFY(parse_run_config(write_run_config(config), "f.json") == config);
+  }
+
+  void its_numbers_are_settings() {
+    const RunConfig config = config_of(R"({"data": 4, "tensor": 2})");
+    const RunConfig changed = apply_overrides(
+        config, {"strategy.tensor=8", "strategy.microbatch_size=2", "strategy.recompute=full",
+                 R"(strategy.order=["tensor", "data"])", "sharding.mode=fastest", "schedule.overlap=off"});
+    QVERIFY(changed == config_of(R"({"data": 4, "tensor": 8, "microbatch_size": 2, "recompute": "full",
+                                     "order": ["tensor", "data"]})",
+                                 R"("sharding": {"mode": "fastest"}, "schedule": {"overlap": "off"},)"));
+    for (const char* wrong : {"strategy.tensor=0", "strategy.tensor=x", "strategy.tensors=2", "strategy.zero=4",
+                              "strategy.order=[\"up\"]", "mesh.data=8"}) {
+      QCOMPARE(errors_of([&] { apply_overrides(config, {wrong}); }).size(), size_t{1});
+    }
+  }
+
+  void a_value_of_the_expansion_has_its_place_in_the_strategy() {
+    const RunConfig config = config_of(R"({"data": 4, "tensor": 2, "zero": 1, "microbatch_size": 4})",
+                                       R"("sharding": {"rules": [{"axes": {"a": "data"}}]},)");
+    const auto place = [&](const char* path) { return strategy_place(config, path); };
+    QCOMPARE(place("mesh.axes[1].size"), std::string("strategy.tensor"));
+    QCOMPARE(place("sharding.rules[0].axes.a"), std::string("sharding.rules[0].axes.a"));
+    QCOMPARE(place("sharding.rules[1].axes.mlp"), std::string("strategy"));
+    QCOMPARE(place("sharding.zero"), std::string("strategy.zero"));
+    QCOMPARE(place("schedule.microbatches"), std::string("strategy.microbatch_size"));
+    QCOMPARE(place("data.batch_size"), std::string("data.batch_size"));
+  }
+};
+
+REGISTER_TEST(StrategyTest)
+
+}  // namespace strategy_test
+
+#include "strategy_test.moc"

@@ -1,0 +1,146 @@
+#include "engine/export/strategy_format.h"
+
+#include <QtTest>
+#include <nlohmann/json.hpp>
+
+#include "engine/config/strategy.h"
+#include "tests/base/errors_of.h"
+#include "tests/compile/system_preset.h"
+#include "tests/config/random_strategy.h"
+#include "tests/test_program.h"
+
+namespace strategy_format_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+// A model of 16 layers, so that virtual stages can be cut.
+PortableStrategy random_portable(RandomStrategies& strategies) {
+  RunConfig config;
+  config.model = {"nnx_gpt2", {{"num_layers", int64_t{16}}}};
+  config.data = {"random_rolled", {{"batch_size", int64_t{1024}}}};
+  config.sharding.mode = LayoutMode::as_written;
+  return portable_strategy(with_strategy(config, strategies.next()));
+}
+
+}  // namespace
+
+class StrategyFormatTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  // What a program is told is what is read of it; what it cannot be told is an error at its place.
+  void a_strategy_is_read_as_it_was_written_or_refused_at_its_place_data() {
+    QTest::addColumn<std::string>("format");
+    for (const StrategyFormat& format : strategy_formats()) {
+      if (format.read) QTest::newRow(format.name.c_str()) << format.name;
+    }
+  }
+  void a_strategy_is_read_as_it_was_written_or_refused_at_its_place() {
+    QFETCH(std::string, format);
+    const StrategyFormat& known = *find_strategy_format(format);
+    RandomStrategies strategies(1, 512);
+    int written = 0, refused = 0;
+    for (int i = 0; i < 2000; ++i) {
+      const PortableStrategy portable = random_portable(strategies);
+      std::string text;
+      try {
+        text = known.write(portable);
+      } catch (const Failure& failure) {
+        ++refused;
+        for (const Error& error : failure.errors()) {
+          QVERIFY2(error.place.path.starts_with("strategy."), to_string(error).c_str());
+          QVERIFY2(!error.hint.empty(), to_string(error).c_str());
+        }
+        continue;
+      }
+      ++written;
+      const PortableStrategy read = known.read(text, "f", 0, portable.layers);
+      QVERIFY2(read == portable, text.c_str());
+    }
+    QVERIFY2(written > 50 && refused > 50, qPrintable(QString("%1 %2").arg(written).arg(refused)));
+  }
+
+  void what_people_write_is_read() {
+    const char* script = R"(#!/bin/bash
+GPUS=64
+MODEL_PARALLEL_ARGS=(
+    --tensor-model-parallel-size 8   # one node
+    --pipeline-model-parallel-size "4" \
+    --num-layers-per-virtual-pipeline-stage=5 --num-layers 40
+    --sequence-parallel --use-distributed-optimizer
+)
+torchrun --nproc_per_node 8 pretrain_gpt.py ${MODEL_PARALLEL_ARGS[@]} --micro-batch-size 1 --global-batch-size 128
+)";
+    const PortableStrategy read = find_strategy_format("megatron")->read(script, "run.sh", 64, 0);
+    StrategyConfig expected;
+    expected.data = 2;
+    expected.tensor = 8;
+    expected.pipeline = 4;
+    expected.virtual_stages = 2;
+    expected.sequence_parallel = true;
+    expected.zero = 1;
+    expected.microbatch_size = 1;
+    expected.recompute = "none";
+    QVERIFY(read.strategy == expected);
+    QCOMPARE(read.batch_size, int64_t{128});
+    const PortableStrategy titan =
+        find_strategy_format("torchtitan")
+            ->read(
+                "[training]\nlocal_batch_size = 2 # of a rank\n[parallelism]\ndata_parallel_shard_degree = -1\n"
+                "tensor_parallel_degree = 4\n[activation_checkpoint]\nmode = 'full'\n",
+                "x.toml", 32, 32);
+    QCOMPARE(titan.strategy.fsdp, int64_t{8});
+    QCOMPARE(titan.batch_size, int64_t{16});
+    QCOMPARE(titan.strategy.recompute, std::string("full"));
+    const PortableStrategy maxtext = find_strategy_format("maxtext")->read(
+        "ici_fsdp_parallelism: -1\ndcn_data_parallelism: 2\nper_device_batch_size: 4\nremat_policy: 'full'\n", "x.yml",
+        512, 32);
+    QCOMPARE(maxtext.strategy.fsdp, int64_t{256});
+    QCOMPARE(maxtext.strategy.data, int64_t{2});
+    QCOMPARE(maxtext.batch_size, int64_t{2048});
+  }
+
+  void what_a_run_file_cannot_say_is_an_error_at_its_line() {
+    const auto error = [](const char* format, const char* text, int64_t devices) {
+      return error_of([&] { find_strategy_format(format)->read(text, "f", devices, 24); });
+    };
+    QCOMPARE(error("megatron", "\n--tensor-model-parallel-size x\n", 8).place.line, 2);
+    QCOMPARE(error("megatron", "--tensor-model-parallel-size 3\n", 8).code, std::string("strategy_file"));
+    QCOMPARE(error("torchtitan",
+                   "[parallelism]\npipeline_parallel_degree = 2\n"
+                   "pipeline_parallel_schedule = \"ZBVZeroBubble\"\n",
+                   8)
+                 .place.line,
+             3);
+    QCOMPARE(error("maxtext", "a: 1\nremat_policy: custom\n", 8).place.line, 2);
+  }
+
+  void a_configuration_of_deepspeed_has_batches_that_multiply() {
+    RandomStrategies strategies(2, 64);
+    int written = 0;
+    for (int i = 0; i < 500; ++i) {
+      const PortableStrategy portable = random_portable(strategies);
+      std::string text;
+      try {
+        text = find_strategy_format("deepspeed")->write(portable);
+      } catch (const Failure&) {
+        continue;
+      }
+      ++written;
+      const nlohmann::json json = nlohmann::json::parse(text);
+      const int64_t all = json.at("train_micro_batch_size_per_gpu").get<int64_t>() *
+                          json.at("gradient_accumulation_steps").get<int64_t>() * portable.strategy.replicas();
+      QCOMPARE(json.at("train_batch_size").get<int64_t>(), all);
+    }
+    QVERIFY(written > 20);
+  }
+};
+
+REGISTER_TEST(StrategyFormatTest)
+
+}  // namespace strategy_format_test
+
+#include "strategy_format_test.moc"

@@ -1,0 +1,65 @@
+#include <QtTest>
+
+#include "engine/config/strategy.h"
+#include "engine/machine/host_machine.h"
+#include "tests/config/random_strategy.h"
+#include "tests/laws/serial_training.h"
+#include "tests/test_program.h"
+
+namespace strategies_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+// Without Adam, which turns rounding into steps where a gradient is small.
+constexpr double learning_rate = 0.1;
+const std::vector<std::string> plain_sgd = {"optimizer.name=sgd", "optimizer.learning_rate=0.1"};
+
+const ThreadTraining& alone(const SystemPreset& preset) {
+  static std::map<std::string, ThreadTraining> cache;
+  auto [entry, added] = cache.try_emplace(preset.name);
+  if (added) {
+    const RunConfig run = with_settings(system_run(preset.name, preset.small, {1, 1}), plain_sgd);
+    entry->second = train_in_threads(compile({run, reference_host()}), serial_steps);
+  }
+  return entry->second;
+}
+
+}  // namespace
+
+class StrategiesTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  // Law 1. Strategies of up to 8 devices, each of the axes alone and random ones.
+  void every_strategy_trains_as_one_device_data() {
+    QTest::addColumn<QString>("preset");
+    QTest::addColumn<int>("seed");
+    for (const char* preset : {"llama_tiny", "qwen3_tiny", "gemma3_tiny", "nnx_gpt2"}) {
+      for (int seed = 0; seed < 12; ++seed)
+        QTest::newRow(qPrintable(QString("%1 %2").arg(preset).arg(seed))) << preset << seed;
+    }
+  }
+  void every_strategy_trains_as_one_device() {
+    QFETCH(QString, preset);
+    QFETCH(int, seed);
+    const SystemPreset& system = system_preset(preset.toStdString());
+    const RunConfig run = with_settings(system_run(system.name, system.small, {1, 1}), plain_sgd);
+    RandomStrategies strategies(static_cast<uint32_t>(seed), 8);
+    RunConfig config;
+    do config = with_strategy(run, strategies.next());
+    while (config.strategy->devices() < 2 || !validate(config).empty());
+    const Plan plan = compile({config, reference_host()});
+    const ThreadTraining training = train_in_threads(plan, serial_steps);
+    compare_with_serial(training, alone(system), learning_rate, is_key_bias);
+    compare_with_prediction(training, plan);
+  }
+};
+
+REGISTER_TEST(StrategiesTest)
+
+}  // namespace strategies_test
+
+#include "strategies_test.moc"
