@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "engine/base/plural.h"
 #include "engine/config/strategy.h"
 
 namespace shardscope {
@@ -90,16 +91,17 @@ class StrategyCheck {
       const int64_t others = replicas / degree(strategy_, key);
       std::string hint = "the parts of a batch are data x fsdp x expert";
       if (*rows % others == 0) hint = near_hint(degree(strategy_, key), {*rows / others}) + "; " + hint;
-      fail(key, fmt::format("{} replicas do not divide a batch of {}", replicas, *rows), hint);
+      fail(key, fmt::format("{} do not divide a batch of {}", counted(replicas, "replica"), *rows), hint);
     } else if (strategy_.microbatch_size > 0 && *rows / replicas % size != 0) {
       fail("microbatch_size",
-           fmt::format("{} at a time do not divide the {} sequences of a replica ({} of {} replicas)", size,
-                       *rows / replicas, *rows, replicas),
+           fmt::format("{} at a time do not divide the {} of a replica ({} of {})", size,
+                       counted(*rows / replicas, "sequence"), *rows, counted(replicas, "replica")),
            near_hint(size, {*rows / replicas}));
     } else if (strategy_.microbatch_size == 0 && *rows % (replicas * config_.schedule.microbatches) != 0) {
       errors_.push_back({"strategy",
-                         fmt::format("{} microbatches do not divide the {} sequences of a replica",
-                                     config_.schedule.microbatches, *rows / replicas),
+                         fmt::format("{} do not divide the {} of a replica",
+                                     counted(config_.schedule.microbatches, "microbatch", "microbatches"),
+                                     counted(*rows / replicas, "sequence")),
                          "schedule.microbatches", near_hint(config_.schedule.microbatches, {*rows / replicas})});
     }
   }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/base/plural.h"
 #include "engine/config/strategy.h"
 #include "engine/export/strategy_format.h"
 #include "engine/export/strategy_settings.h"
@@ -26,7 +27,7 @@ std::string write_maxtext(const PortableStrategy& portable) {
   unsaid.finish();
   const double devices = static_cast<double>(s.devices());
   const int64_t microbatches = std::max<int64_t>(1, portable.batch_size / s.replicas() / s.microbatch_size);
-  std::string text = fmt::format("# on {} devices\n", s.devices());
+  std::string text = fmt::format("# on {}\n", counted(s.devices(), "device"));
   const auto add = [&](const char* key, int64_t value) { text += fmt::format("{}: {}\n", key, value); };
   add("ici_data_parallelism", s.data);
   add("ici_fsdp_parallelism", s.fsdp);

@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "engine/base/plural.h"
 #include "engine/config/strategy.h"
 #include "engine/export/strategy_format.h"
 #include "engine/export/strategy_settings.h"
@@ -32,7 +33,7 @@ std::string write_megatron(const PortableStrategy& portable) {
   unsaid.refuse(!s.order.empty() && !replicas_first, "order", "orders its ranks in two ways alone",
                 "pipeline, data, fsdp, expert, context, tensor; or data, fsdp, pipeline, expert, context, tensor");
   unsaid.finish();
-  std::string text = fmt::format("# torchrun on {} devices: {}={}\n", s.devices(), world_size, s.devices());
+  std::string text = fmt::format("# torchrun on {}: {}={}\n", counted(s.devices(), "device"), world_size, s.devices());
   const auto add = [&](const char* name, int64_t value, int64_t usual = 1) {
     if (value != usual) text += fmt::format("--{} {}\n", name, value);
   };
@@ -111,7 +112,7 @@ PortableStrategy read_megatron(const std::string& text, const std::string& file,
     const int64_t of_a_stage = settings.integer("num-layers-per-virtual-pipeline-stage", 1);
     const int64_t all = settings.integer("num-layers", layers, 0);
     if (all % (of_a_stage * s.pipeline) != 0 || all == 0) {
-      settings.fail("num-layers-per-virtual-pipeline-stage", fmt::format("{} layers are not cut so", all),
+      settings.fail("num-layers-per-virtual-pipeline-stage", fmt::format("{} cannot be cut so", counted(all, "layer")),
                     "a number of layers that the stages divide, under --num-layers");
     } else {
       s.virtual_stages = all / (of_a_stage * s.pipeline);
@@ -128,7 +129,7 @@ PortableStrategy read_megatron(const std::string& text, const std::string& file,
   if (world == 0) {
     settings.fail(world_size, "the arguments do not say on how many devices they run", "--devices N");
   } else if (world % others != 0) {
-    settings.fail(world_size, fmt::format("{} devices are no multiple of {}", world, others),
+    settings.fail(world_size, fmt::format("{} are no multiple of {}", counted(world, "device"), others),
                   "tensor x pipeline x context x expert divides them");
   }
   const int64_t replicas = std::max<int64_t>(1, world / others);
@@ -144,7 +145,8 @@ PortableStrategy read_megatron(const std::string& text, const std::string& file,
   } else if (shards == "optim_grads_params") {
     s.data = settings.integer("num-distributed-optimizer-instances", 1);
     if (replicas % s.data != 0)
-      settings.fail("num-distributed-optimizer-instances", fmt::format("{} replicas are no multiple", replicas), "");
+      settings.fail("num-distributed-optimizer-instances",
+                    fmt::format("{} are no multiple", counted(replicas, "replica")), "");
     s.fsdp = replicas / s.data;
     s.zero = 0;
   } else if (shards == "optim_grads" || shards == "optim") {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "engine/base/plural.h"
 #include "engine/config/strategy.h"
 #include "engine/export/strategy_format.h"
 #include "engine/export/strategy_settings.h"
@@ -27,13 +28,13 @@ std::string write_torchtitan(const PortableStrategy& portable) {
   unsaid.refuse(s.pipeline_schedule != "1f1b" && s.pipeline_schedule != "gpipe", "pipeline_schedule",
                 fmt::format("has no schedule '{}' of one chunk for each stage", s.pipeline_schedule), "1f1b or gpipe");
   unsaid.refuse(s.virtual_stages > 1 && portable.layers % (s.pipeline * s.virtual_stages) != 0, "virtual_stages",
-                fmt::format("cuts {} layers into stages of equally many", portable.layers), "a divisor");
+                fmt::format("cuts {} into stages of equally many", counted(portable.layers, "layer")), "a divisor");
   unsaid.refuse(s.recompute != "none" && s.recompute != "selective" && s.recompute != "full", "recompute",
                 "recomputes no patterns of ops", "none, selective or full");
   unsaid.finish();
   const bool piped = s.pipeline > 1;
   const int64_t of_a_replica = portable.batch_size / s.replicas();
-  std::string text = fmt::format("# torchrun on {} devices\n[training]\n", s.devices());
+  std::string text = fmt::format("# torchrun on {}\n[training]\n", counted(s.devices(), "device"));
   text += fmt::format("local_batch_size = {}\nglobal_batch_size = {}\n\n", piped ? of_a_replica : s.microbatch_size,
                       portable.batch_size);
   text += fmt::format(
@@ -91,7 +92,8 @@ PortableStrategy read_torchtitan(const std::string& text, const std::string& fil
     shards = std::max<int64_t>(1, devices / others);
   }
   if (shards % s.expert != 0)
-    settings.fail(parallelism + "expert_parallel_degree", fmt::format("does not divide {} shards", shards), "");
+    settings.fail(parallelism + "expert_parallel_degree", fmt::format("does not divide {}", counted(shards, "shard")),
+                  "");
   s.fsdp = std::max<int64_t>(1, shards / s.expert);
   const std::string schedule = settings.text(parallelism + "pipeline_parallel_schedule", "1F1B");
   if (schedule == "GPipe" && s.pipeline > 1) s.pipeline_schedule = "gpipe";
@@ -103,7 +105,8 @@ PortableStrategy read_torchtitan(const std::string& text, const std::string& fil
     const int64_t of_a_stage = settings.integer(stage_key, 0);
     if (of_a_stage == 0 || layers % (of_a_stage * s.pipeline) != 0)
       settings.fail(settings.has(stage_key) ? stage_key : parallelism + "pipeline_parallel_schedule",
-                    fmt::format("{} layers are not cut into equal virtual stages", layers), "layers of each stage");
+                    fmt::format("equal virtual stages cannot be cut of {}", counted(layers, "layer")),
+                    "layers of each stage");
     else s.virtual_stages = layers / (of_a_stage * s.pipeline);
   }
   const int64_t local = settings.integer("training.local_batch_size", 8);

@@ -103,7 +103,7 @@ void take_size(JsonNode& changes, JsonNode& whole) {
              fmt::format("a multiple of {}", of_node));
       count /= of_node;
       if (by_nodes && *by_nodes != count)
-        fail(fmt::format("{} devices are {}, not {}", said->integer, counted(count, "node"), *by_nodes),
+        fail(fmt::format("{} are {}, not {}", counted(said->integer, "device"), counted(count, "node"), *by_nodes),
              fmt::format("leave one of them out, or {}", *by_nodes * of_node));
     } else {
       by_nodes = count;

@@ -37,7 +37,8 @@ class StrategiesTest : public QObject {
   void every_strategy_trains_as_one_device_data() {
     QTest::addColumn<QString>("preset");
     QTest::addColumn<int>("seed");
-    for (const char* preset : {"llama_tiny", "qwen3_tiny", "gemma3_tiny", "nnx_gpt2"}) {
+    for (const char* preset :
+         {"llama_tiny", "qwen3_tiny", "gemma3_tiny", "mixtral_tiny", "deepseek_v3_tiny", "nnx_gpt2"}) {
       for (int seed = 0; seed < 12; ++seed)
         QTest::newRow(qPrintable(QString("%1 %2").arg(preset).arg(seed))) << preset << seed;
     }
