@@ -39,7 +39,9 @@ void add_suggest(CLI::App& app, CommandLine& line) {
       .paragraph(
           "What parameters, gradients and optimizer state take on each device by data parallelism, ZeRO 1 to 3, tensor "
           "and pipeline parallelism, and which fit; beside it what the Workshop document's "
-          "`select_parallelism_strategy` says, and what is wrong with that.")
+          "`select_parallelism_strategy` says, and what is wrong with that. For the best strategy of a given model on "
+          "a "
+          "given machine there is `shardrun search`.")
       .example("shardrun suggest --params 175e9 --devices 64 --memory 40GB", "which ways fit");
   command->callback([&line, arguments] {
     line.action = [arguments] {

@@ -1,0 +1,231 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "engine/base/output_file.h"
+#include "engine/base/plural.h"
+#include "engine/base/standard_streams.h"
+#include "engine/cli/cancel_on_signal.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/machine_argument.h"
+#include "engine/cli/progress_line.h"
+#include "engine/cli/quantity.h"
+#include "engine/cli/run_file_arguments.h"
+#include "engine/cli/text_table.h"
+#include "engine/compile/compile.h"
+#include "engine/compile/file_paths.h"
+#include "engine/config/write.h"
+#include "engine/mesh/device_count.h"
+#include "engine/search/search.h"
+
+namespace shardscope {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct SearchArguments {
+  RunFileArguments run_file;
+  MachineArgument machine;
+  std::vector<std::string> fixed, at_most;
+  std::string objective = "time", write;
+  int64_t devices = 0, candidate = 1;
+  double seconds = 0;
+  int threads = 0;
+  bool as_json = false;
+
+  SearchRequest request() const {
+    RunConfig config = machine.with_machine(run_file.load());
+    SearchRequest request;
+    const int64_t own = device_count(config.mesh_axes);
+    request.devices = devices > 0 ? devices : own;
+    if (request.devices != own) config.hosts.clear();
+    request.plan = plan_request(config);
+    for (const std::string& text : fixed) fix(request.fixed, text);
+    for (const std::string& text : at_most) limit(text, request);
+    request.objective = objective == "memory"         ? SearchObjective::memory
+                        : objective == "device_hours" ? SearchObjective::device_hours
+                                                      : SearchObjective::time;
+    if (seconds > 0) request.budget_seconds = seconds;
+    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    request.threads = threads > 0 ? threads : cores;
+    return request;
+  }
+
+  static void limit(const std::string& text, SearchRequest& request) {
+    const size_t equals = text.find('=');
+    const std::string key = text.substr(0, equals), value = equals == std::string::npos ? "" : text.substr(equals + 1);
+    if (key == "memory") {
+      request.at_most_memory = bytes_argument(value, "--at-most");
+      return;
+    }
+    size_t read = 0;
+    double seconds = 0;
+    try {
+      seconds = std::stod(value, &read);
+    } catch (const std::exception&) {
+    }
+    if (key != "time" || read != value.size() || !(seconds > 0)) {
+      throw Failure(Error{"bad_argument", "no limit that can be read", at_argument("--at-most " + text),
+                          "memory=70GB, or time=1.5 (seconds of a step)"});
+    }
+    request.at_most_seconds = seconds;
+  }
+};
+
+Json json_of(const Found& found, const SearchRequest& request) {
+  const Json run = Json::parse(write_run_config(run_of(request.plan.config, found.candidate)));
+  return {{"candidate", found.index},
+          {"strategy", run.value("strategy", Json::object())},
+          {"mode", found.candidate.mode == LayoutMode::fastest ? "fastest" : "as_written"},
+          {"seconds_per_step", found.seconds},
+          {"memory_bytes", found.memory_bytes},
+          {"device_hours_per_step", found.seconds * static_cast<double>(request.devices) / 3600},
+          {"mfu", found.mfu > 0 ? Json(found.mfu) : Json()},
+          {"exposed_communication", found.exposed_share},
+          {"bubble", found.bubble},
+          {"limited_by", found.limit}};
+}
+
+std::string result_json(const SearchResult& result, const SearchRequest& request) {
+  Json front = Json::array(), fastest = Json::array();
+  for (const Found& found : result.front) front.push_back(json_of(found, request));
+  for (const Found& found : result.fastest) fastest.push_back(json_of(found, request));
+  const SearchSpaceCounts& space = result.space;
+  const Json json = {{"space",
+                      {{"candidates", space.candidates},
+                       {"pruned_by_states", space.too_large},
+                       {"pruned_by_compute", space.too_slow},
+                       {"pruned_by_plans", space.dominated},
+                       {"planned", space.planned},
+                       {"refused", space.illegal},
+                       {"above_limit", space.above_limit},
+                       {"open", space.open}}},
+                     {"devices", request.devices},
+                     {"front", front},
+                     {"fastest", fastest},
+                     {"gap", result.gap}};
+  return json.dump(1) + '\n';
+}
+
+std::string table_of(const std::vector<Found>& list) {
+  using Align = TextTable::Align;
+  TextTable table({{"", Align::right},
+                   {"Step", Align::right},
+                   {"Memory", Align::right},
+                   {"MFU", Align::right},
+                   {"Exposed", Align::right},
+                   {"Bubble", Align::right},
+                   {"Limited by"},
+                   {"Strategy"}});
+  int number = 0;
+  for (const Found& found : list) {
+    table.add_row({std::to_string(++number), fmt::format("{:.4g} s", found.seconds), bytes_text(found.memory_bytes),
+                   found.mfu > 0 ? fmt::format("{:.1f} %", 100 * found.mfu) : "-",
+                   fmt::format("{:.1f} %", 100 * found.exposed_share), fmt::format("{:.1f} %", 100 * found.bubble),
+                   found.limit, text_of(found.candidate)});
+  }
+  return table.text();
+}
+
+std::string result_text(const SearchResult& result, const SearchRequest& request) {
+  const SearchSpaceCounts& space = result.space;
+  std::string text = fmt::format(
+      "{} of {}: {} left out by their states alone, {} by compute alone, {} by plans that are better than their "
+      "bounds; "
+      "{} planned, of these {} refused and {} above a limit",
+      counted(space.candidates, "candidate"), counted(request.devices, "device"), space.too_large, space.too_slow,
+      space.dominated, space.planned, space.illegal, space.above_limit);
+  text += space.open > 0 ? fmt::format("; {} open when the time was over\n", space.open) : "\n";
+  if (result.fastest.empty()) {
+    text += "Nothing is within the limits";
+    return text + (result.smallest_refused.empty() ? ".\n" : "; nearest: " + result.smallest_refused + "\n");
+  }
+  text += "\nFastest\n" + table_of(result.fastest) + "\nFront of step time against memory\n" + table_of(result.front);
+  const double percent = 100 * result.gap;
+  return text + (result.gap > 0 ? fmt::format("\nWhat is left could be better by {:.1f} % at most.\n", percent)
+                                : "\nExact: nothing in this space is better.\n");
+}
+
+int run_search(const SearchArguments& arguments) {
+  const SearchRequest request = arguments.request();
+  const CancelOnSignal cancel;
+  SearchResult result;
+  try {
+    ProgressLine line("searching");
+    result = search(request, cancel.token(), [&](const SearchProgress& progress) {
+      if (progress.candidates > 0)
+        line.show(static_cast<double>(progress.done) / static_cast<double>(progress.candidates));
+    });
+  } catch (const Cancelled&) {
+    say("cancelled; nothing was written");
+    return exit_by_signal + cancel.first();
+  }
+  print_lines(arguments.as_json ? result_json(result, request) : result_text(result, request));
+  if (arguments.write.empty()) return result.fastest.empty() ? exit_failed_run : exit_ok;
+  const auto count = static_cast<int64_t>(result.fastest.size());
+  if (arguments.candidate < 1 || arguments.candidate > count) {
+    throw Failure(Error{"bad_argument", fmt::format("{} were found", counted(count, "candidate")),
+                        at_argument(fmt::format("--candidate {}", arguments.candidate)), "a number of the fastest"});
+  }
+  const Candidate& chosen = result.fastest[static_cast<size_t>(arguments.candidate - 1)].candidate;
+  const std::filesystem::path folder = std::filesystem::path(arguments.write).parent_path();
+  write_new_file(arguments.write, write_run_config(with_relative_paths(run_of(request.plan.config, chosen), folder)));
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_search(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("search", "The best strategies for a model on so many devices");
+  auto arguments = std::make_shared<SearchArguments>();
+  arguments->run_file.add_to(*command);
+  command->add_option("--devices", arguments->devices, "how many there are; without it as many as the run file's mesh")
+      ->type_name("N")
+      ->check(CLI::Range(1, 65536));
+  arguments->machine.add_to(*command);
+  command->add_option("--fix", arguments->fixed, "values that a number of the strategy may have: tensor=8, zero=0,1")
+      ->type_name("NUMBER=VALUE,...")
+      ->allow_extra_args(false);
+  command->add_option("--at-most", arguments->at_most, "memory of a device, or time of a step: memory=70GB, time=1.5")
+      ->type_name("LIMIT")
+      ->allow_extra_args(false);
+  command->add_option("--objective", arguments->objective, "what the gap is of: time, memory or device_hours")
+      ->check(CLI::IsMember({"time", "memory", "device_hours"}));
+  command->add_option("--seconds", arguments->seconds, "end after this time, with what is found and a proved gap")
+      ->type_name("S");
+  command->add_option("--threads", arguments->threads, "that plan at a time; without it one for each core")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256));
+  command->add_flag("--json", arguments->as_json, "the same for scripts");
+  CLI::Option* write = command->add_option("--write", arguments->write, "run file to write, with the fastest strategy");
+  write->type_name("OUT");
+  command->add_option("--candidate", arguments->candidate, "write this one of the fastest instead")
+      ->type_name("K")
+      ->needs(write);
+  line.help(command)
+      .paragraph(
+          "Plans the strategies (docs/run-file.md) of the run file's model and batch on the devices: data, fsdp, "
+          "tensor, "
+          "context, expert and pipeline parallelism, sequence parallelism, ZeRO, virtual stages and schedules, "
+          "microbatch "
+          "size, recompute, and replicas within or outside of stages. The layout mode is as_written; `--fix "
+          "mode=fastest` is the other one.")
+      .paragraph(
+          "A strategy is left out where bounds prove that it is not on the front of step time against memory, nor "
+          "among "
+          "the ten fastest: states above the memory of a device, or compute and bubble alone above what a plan takes. "
+          "Without `--seconds` the result is exact: that of planning all of them. With it, what is left could be "
+          "better "
+          "by the gap at most. The result is the same for any number of threads.")
+      .paragraph("The code is 1 where nothing is within the limits.")
+      .example("shardrun search run.json --devices 64 --machine dgx_h100 --seconds 60", "on eight nodes, for a minute")
+      .example("shardrun search run.json --fix tensor=8 --at-most memory=70GB --write best.json",
+               "with eight-way tensor parallelism, and the fastest as a run file");
+  command->callback([&line, arguments] { line.action = [arguments] { return run_search(*arguments); }; });
+}
+
+}  // namespace shardscope

@@ -1,0 +1,119 @@
+#include "engine/search/bounds.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/compile/token_split.h"
+#include "engine/compile/training_graph.h"
+#include "engine/config/strategy.h"
+#include "engine/graph/op_definition.h"
+#include "engine/machine/topology.h"
+
+namespace shardscope {
+
+namespace {
+
+// One sequence on one device, under a policy: products are linear in the sequences of a batch.
+RunConfig one_sequence(const RunConfig& config, const std::string& policy) {
+  StrategyConfig strategy;
+  strategy.recompute = policy;
+  RunConfig run = with_strategy(config, strategy);
+  std::erase_if(run.data.options, [](const auto& option) { return option.first == "batch_size"; });
+  run.data.options.emplace_back("batch_size", int64_t{1});
+  return run;
+}
+
+struct Products {
+  double flops = 0, seconds = 0;
+};
+
+// Of matrix products at peak rates. Of models with experts, whose work depends on how tokens travel, those of the
+// forward pass that are not theirs, and one gradient of each.
+Products products_of(const Graph& graph, const Machine& machine, double share, bool has_experts, bool trains) {
+  Products work;
+  for (const Op& op : graph.ops) {
+    if (!op.definition->is_matrix_product()) continue;
+    if (has_experts && op.phase != Phase::forward) continue;
+    std::vector<TensorType> operands, results;
+    bool is_of_experts = false;
+    for (ValueId input : op.inputs) {
+      operands.push_back(graph.type(input));
+      const std::vector<std::string>& logical = graph.values[input].logical;
+      is_of_experts |= !logical.empty() && logical.front() == "experts";
+    }
+    if (has_experts && is_of_experts) continue;
+    for (ValueId output : op.outputs) results.push_back(graph.type(output));
+    const ProductRate* rate = find_products(machine.device, precision_of(operands.front().dtype));
+    if (!rate) continue;
+    const double times = has_experts && trains ? 2 : 1;
+    const double flops = times * op.definition->flops(op.attributes, operands, results);
+    work.flops += flops;
+    work.seconds += flops / (rate->flops_per_second * share);
+  }
+  return work;
+}
+
+}  // namespace
+
+Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) {
+  const RunConfig& config = request.config;
+  const Machine& machine = request.machine;
+  const Topology topology(machine.levels, static_cast<int>(devices));
+  const double share = machine.device.kind == DeviceKind::host_cores
+                           ? static_cast<double>(machine.device.cores) / ranks_on_host(machine, topology)
+                           : 1;
+  rows_ = model_limits(config).rows;
+  for (const char* policy : {"none", "selective", "full"}) {
+    const RunConfig run = one_sequence(config, policy);
+    ForwardGraph forward = build_forward(run);
+    if (!forward.graph || !forward.run.errors.empty()) throw Failure(forward.run.errors);
+    const bool experts = has_experts(*forward.graph);
+    const Graph graph = build_training(forward.run, std::move(*forward.graph), machine).graph;
+    const Products work = products_of(graph, machine, share, experts, config.trains());
+    seconds_[policy] = work.seconds * static_cast<double>(rows_);
+    if (std::string(policy) != "none") continue;
+    model_flops_ = experts ? 0 : work.flops * static_cast<double>(rows_);
+    peak_ = work.seconds > 0 ? work.flops / work.seconds : 1;
+    for (const State& state : graph.states) {
+      const std::vector<std::string>* logical = &graph.values[state.before].logical;
+      if (state.follows != no_id &&
+          graph.type(state.before).shape == graph.type(graph.states[state.follows].before).shape)
+        logical = &graph.values[graph.states[state.follows].before].logical;
+      const auto has = [&](const char* name) { return std::ranges::find(*logical, name) != logical->end(); };
+      const bool tensor = has("heads") || has("kv_heads") || has("mlp") || has("vocab"), expert = has("experts");
+      StateBytes& bytes = state.is_of_optimizer() ? optimizer_ : parameters_;
+      double& part = tensor && expert ? bytes.by_both
+                     : tensor         ? bytes.by_tensor
+                     : expert         ? bytes.by_expert
+                                      : bytes.plain;
+      part += static_cast<double>(graph.type(state.before).bytes());
+    }
+  }
+}
+
+Bound Bounds::of(const Candidate& candidate) const {
+  const StrategyConfig& s = candidate.strategy;
+  Bound bound;
+  // Another policy than the three recomputes something, and nothing less than none.
+  const auto known = seconds_.find(s.recompute);
+  const double work = known == seconds_.end() ? seconds_.at("none") : known->second;
+  const double devices = static_cast<double>(devices_), stages = static_cast<double>(s.pipeline);
+  bound.seconds = work / devices;
+  const bool drains = s.virtual_stages == 1 && (s.pipeline_schedule == "1f1b" || s.pipeline_schedule == "gpipe");
+  if (drains && s.pipeline > 1) {
+    const double microbatches = static_cast<double>(rows_ / s.replicas() / std::max<int64_t>(1, s.microbatch_size));
+    const double of_one = work * stages / (microbatches * devices);
+    bound.seconds = of_one / (1 - std::pow(1 - 1 / microbatches, stages));
+  }
+  const double tensor = static_cast<double>(s.tensor), expert = static_cast<double>(s.expert);
+  const double shards = static_cast<double>(s.fsdp);
+  // The axis over which ZeRO splits, whichever it is.
+  const double replicas = static_cast<double>(std::max({s.data, s.expert, s.context}));
+  const double of_parameters = s.zero >= 3 ? replicas : shards, of_optimizer = s.zero >= 1 ? replicas : shards;
+  // fastest may lay out nothing else: what is stored is as pinned.
+  bound.memory_bytes =
+      (parameters_.split(tensor, expert) / of_parameters + optimizer_.split(tensor, expert) / of_optimizer) / stages;
+  return bound;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "engine/compile/plan_request.h"
+#include "engine/search/candidates.h"
+
+namespace shardscope {
+
+// What the plan of a candidate needs at least, without planning it.
+struct Bound {
+  double seconds = 0;       // of a step
+  double memory_bytes = 0;  // of the heaviest device
+};
+
+// Lower bounds that hold for every candidate of a request.
+//
+// Time. W is the time that all matrix products of a step take at the device's peak rate, one after the other, under the
+// recompute policy. A product that is split among devices takes on each at least its share of the FLOPs at the peak
+// rate, whatever its layout, so all devices together compute for W, and one of the N for W / N.
+//   With p stages of one chunk and m microbatches, schedules gpipe and 1f1b: let c_s be what a device of stage s
+//   computes
+// for one microbatch; c_0 + ... + c_(p-1) >= t = W p / (m N), the devices of a stage having the same work at best.
+// Stage s can begin only when microbatch 0 has passed the stages before it forward, and after its last backward that
+// microbatch still has to pass them backward; in between it computes m c_s. So a step takes X >= m c_s + c_0 + ... +
+// c_(s-1) for every s. With P_s = c_0 + ... + c_(s-1) this is P_(s+1) <= P_s + (X - P_s) / m, hence by induction
+// P_p <= X (1 - (1 - 1/m)^p), and since P_p >= t: X >= t / (1 - (1 - 1/m)^p). zero_bubble does work behind its last
+// backward of inputs, and virtual stages begin earlier: for them X >= t m / p = W / N alone is claimed.
+//
+// Memory. A device stores the states, of which each axis splits what it can at most: parameters and optimizer state
+// over the stages, heads, mlp, vocab and experts over their axes, and over replicas as ZeRO or fsdp says. The heaviest
+// device has at least the mean.
+class Bounds {
+ public:
+  Bounds(const PlanRequest& request, int64_t devices);
+  Bound of(const Candidate& candidate) const;
+  // FLOPs of the model's matrix products in a step, without what is recomputed: of MFU; 0 of a model with
+  // experts, of which it is not known. Peak FLOP/s of a device.
+  double model_flops() const { return model_flops_; }
+  double peak() const { return peak_; }
+
+ private:
+  struct StateBytes {
+    double plain = 0, by_tensor = 0, by_expert = 0, by_both = 0;
+    double split(double tensor, double expert) const {
+      return plain + by_tensor / tensor + by_expert / expert + by_both / (tensor * expert);
+    }
+  };
+
+  int64_t rows_, devices_;
+  std::map<std::string, double> seconds_;  // W by recompute policy
+  StateBytes parameters_, optimizer_;
+  double model_flops_ = 0, peak_ = 1;
+};
+
+}  // namespace shardscope

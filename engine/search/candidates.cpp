@@ -1,0 +1,248 @@
+#include "engine/search/candidates.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "engine/compile/training_graph.h"
+#include "engine/config/run_file_keys.h"
+#include "engine/config/strategy.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr const char* mode_key = "mode";
+
+std::vector<std::string> fixable() {
+  std::vector<std::string> names = run_file::names(run_file::strategy());
+  names.emplace_back(mode_key);
+  return names;
+}
+
+std::vector<int64_t> sizes_of(const Graph& graph, std::initializer_list<const char*> dimensions) {
+  std::set<int64_t> sizes;
+  for (const Value& value : graph.values) {
+    for (size_t d = 0; d < value.logical.size(); ++d) {
+      if (std::ranges::find(dimensions, value.logical[d]) != dimensions.end()) sizes.insert(value.type.shape[d]);
+    }
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
+std::vector<int64_t> divisors(int64_t number) {
+  std::vector<int64_t> result;
+  for (int64_t d = 1; d <= number; ++d) {
+    if (number % d == 0) result.push_back(d);
+  }
+  return result;
+}
+
+bool divides_all(int64_t degree, const std::vector<int64_t>& sizes) {
+  if (sizes.empty()) return degree == 1;
+  return std::ranges::all_of(sizes, [&](int64_t size) { return size % degree == 0; });
+}
+
+class Enumeration {
+ public:
+  Enumeration(const ModelLimits& limits, int64_t devices, const FixedNumbers& fixed)
+      : limits_(limits), devices_(devices), fixed_(fixed) {}
+
+  std::vector<Candidate> run() {
+    choose_axes(0, devices_);
+    return std::move(found_);
+  }
+
+ private:
+  struct Axis {
+    const char* name;
+    const std::vector<int64_t>* sizes;  // that a degree divides; null: any
+  };
+
+  void choose_axes(size_t axis, int64_t left) {
+    const Axis axes[] = {{"pipeline", nullptr},
+                         {"tensor", &limits_.tensor},
+                         {"context", &limits_.context},
+                         {"expert", &limits_.expert},
+                         {"fsdp", nullptr}};
+    if (axis == std::size(axes)) {
+      strategy_.data = left;
+      if (allows("data", left) && limits_.rows % strategy_.replicas() == 0) choose_splits();
+      return;
+    }
+    const Axis& at = axes[axis];
+    for (int64_t degree : divisors(left)) {
+      const bool is_possible = axis == 0 ? degree <= limits_.layers : !at.sizes || divides_all(degree, *at.sizes);
+      if (!is_possible || !allows(at.name, degree)) continue;
+      *find_degree(strategy_, at.name) = degree;
+      choose_axes(axis + 1, left / degree);
+    }
+    *find_degree(strategy_, at.name) = 1;
+  }
+
+  bool allows(const std::string& key, const std::string& value) const {
+    const auto at = fixed_.find(key);
+    return at == fixed_.end() || std::ranges::find(at->second, value) != at->second.end();
+  }
+  bool allows(const std::string& key, int64_t value) const { return allows(key, std::to_string(value)); }
+
+  // The values of a number: those listed, or what is fixed.
+  std::vector<std::string> values(const std::string& key, std::vector<std::string> listed) const {
+    const auto at = fixed_.find(key);
+    return at == fixed_.end() ? listed : at->second;
+  }
+  std::vector<int64_t> numbers(const std::string& key, std::vector<int64_t> listed) const {
+    std::erase_if(listed, [&](int64_t value) { return !allows(key, value); });
+    return listed;
+  }
+
+  void choose_splits() {
+    const bool may_split = strategy_.tensor > 1 && limits_.has_sequence &&
+                           divides_all(strategy_.context * strategy_.tensor, limits_.context);
+    for (const bool sequence : {false, true}) {
+      if ((sequence && !may_split) || !allows("sequence_parallel", sequence ? "true" : "false")) continue;
+      strategy_.sequence_parallel = sequence;
+      const bool has_replicas = strategy_.data > 1 && strategy_.fsdp == 1 && limits_.trains;
+      for (int64_t stage : numbers("zero", has_replicas ? std::vector<int64_t>{0, 1, 2} : std::vector<int64_t>{0})) {
+        strategy_.zero = stage;
+        choose_stages();
+      }
+    }
+    strategy_.sequence_parallel = false;
+    strategy_.zero = 0;
+  }
+
+  void choose_stages() {
+    std::vector<int64_t> chunks = {1};
+    for (int64_t count = 2; strategy_.pipeline > 1 && count * strategy_.pipeline <= limits_.layers; ++count) {
+      if (limits_.layers % (count * strategy_.pipeline) == 0) chunks.push_back(count);
+    }
+    for (int64_t count : numbers("virtual_stages", chunks)) {
+      strategy_.virtual_stages = count;
+      std::vector<std::string> schedules = {"1f1b"};
+      if (strategy_.pipeline > 1 && count == 1) schedules = {"1f1b", "gpipe", "zero_bubble"};
+      for (const std::string& schedule : schedules) {
+        if (!allows("pipeline_schedule", schedule)) continue;
+        strategy_.pipeline_schedule = schedule;
+        choose_order();
+      }
+    }
+    strategy_.virtual_stages = 1;
+    strategy_.pipeline_schedule = "1f1b";
+  }
+
+  void choose_order() {
+    std::vector<std::vector<std::string>> orders = {{}};
+    const std::vector<std::string> outer = {"data", "fsdp", "pipeline", "expert", "context", "tensor"};
+    if (strategy_.pipeline > 1 && strategy_.data * strategy_.fsdp > 1) {
+      orders.push_back(outer);
+      std::erase_if(orders.back(), [&](const std::string& axis) { return degree(strategy_, axis) == 1; });
+    }
+    for (std::vector<std::string>& order : orders) {
+      if (!allows("order", fmt::format("{}", fmt::join(order, " ")))) continue;
+      strategy_.order = std::move(order);
+      choose_microbatches();
+    }
+    strategy_.order.clear();
+  }
+
+  void choose_microbatches() {
+    const std::vector<std::string> policies =
+        limits_.trains ? std::vector<std::string>{"none", "selective", "full"} : std::vector<std::string>{"none"};
+    for (int64_t size : numbers("microbatch_size", divisors(limits_.rows / strategy_.replicas()))) {
+      for (const std::string& policy : values("recompute", policies)) {
+        for (const std::string& mode : values(mode_key, {"as_written"})) {
+          Candidate candidate{strategy_, mode == "fastest" ? LayoutMode::fastest : LayoutMode::as_written};
+          candidate.strategy.microbatch_size = size;
+          candidate.strategy.recompute = policy;
+          found_.push_back(std::move(candidate));
+        }
+      }
+    }
+  }
+
+  const ModelLimits& limits_;
+  int64_t devices_;
+  const FixedNumbers& fixed_;
+  StrategyConfig strategy_;
+  std::vector<Candidate> found_;
+};
+
+}  // namespace
+
+ModelLimits model_limits(const RunConfig& config) {
+  RunConfig alone = with_strategy(config, {});
+  const ForwardGraph forward = build_forward(alone);
+  if (!forward.graph || !forward.run.errors.empty()) throw Failure(forward.run.errors);
+  const Graph& graph = *forward.graph;
+  ModelLimits limits;
+  limits.tensor = sizes_of(graph, {"heads", "mlp"});
+  limits.context = sizes_of(graph, {"length"});
+  limits.expert = sizes_of(graph, {"experts"});
+  limits.has_sequence = std::ranges::any_of(graph.values, [](const Value& value) {
+    return value.logical == std::vector<std::string>{"batch", "length", "embed"};
+  });
+  for (const Op& op : graph.ops) limits.layers = std::max<int64_t>(limits.layers, op.place.layer + 1);
+  limits.rows = forward.run.microbatch_rows;
+  limits.trains = config.trains();
+  return limits;
+}
+
+void fix(FixedNumbers& fixed, const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string key = text.substr(0, equals);
+  const auto fail = [&](const std::string& message, const std::string& hint) {
+    throw Failure(Error{"bad_argument", message, at_argument("--fix " + text), hint});
+  };
+  if (equals == std::string::npos || equals + 1 == text.size()) fail("no value is given", "such as tensor=8");
+  const std::vector<std::string> known = fixable();
+  if (std::ranges::find(known, key) == known.end()) fail("a strategy has no '" + key + "'", name_hint(key, known));
+  std::vector<std::string>& values = fixed[key];
+  for (size_t begin = equals + 1; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    values.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  const bool is_word = key == "recompute" || key == "pipeline_schedule" || key == "order";
+  for (const std::string& value : values) {
+    int64_t number = 0;
+    const auto [rest, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
+    const bool is_number = fault == std::errc() && rest == value.data() + value.size() && number >= 0;
+    if (key == "sequence_parallel" && value != "true" && value != "false") fail(value, "true or false");
+    if (key == mode_key && value != "as_written" && value != "fastest") fail(value, "as_written or fastest");
+    if (!is_word && key != "sequence_parallel" && key != mode_key && !is_number)
+      fail(value + " is no number", "1, 2, ...");
+  }
+}
+
+std::vector<Candidate> candidates(const ModelLimits& limits, int64_t devices, const FixedNumbers& fixed) {
+  return Enumeration(limits, devices, fixed).run();
+}
+
+RunConfig run_of(const RunConfig& config, const Candidate& candidate) {
+  RunConfig run = with_strategy(config, candidate.strategy);
+  run.sharding.mode = candidate.mode;
+  return run;
+}
+
+std::string text_of(const Candidate& candidate) {
+  const StrategyConfig& s = candidate.strategy;
+  std::string axes;
+  for (const std::string& axis : s.order.empty() ? default_order() : s.order) {
+    if (degree(s, axis) > 1) axes += fmt::format("{}{} {}", axes.empty() ? "" : " x ", axis, degree(s, axis));
+  }
+  std::string text = axes.empty() ? "one device" : axes;
+  if (s.virtual_stages > 1) text += fmt::format(", {} virtual stages", s.virtual_stages);
+  if (s.pipeline_schedule != "1f1b") text += ", " + s.pipeline_schedule;
+  if (s.sequence_parallel) text += ", sequence parallel";
+  if (s.zero > 0) text += fmt::format(", zero {}", s.zero);
+  text += fmt::format(", microbatch {}", s.microbatch_size);
+  if (s.recompute != "none") text += ", recompute " + s.recompute;
+  if (candidate.mode == LayoutMode::fastest) text += ", fastest";
+  return text;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/config/run_config.h"
+
+namespace shardscope {
+
+// What of a model and its batch limits how it can be split.
+struct ModelLimits {
+  std::vector<int64_t> tensor, context, expert;  // sizes that a degree divides; empty: it can only be 1
+  bool has_sequence = false;                     // dimensions batch, length, embed
+  int64_t layers = 1;
+  int64_t rows = 1;  // of a batch
+  bool trains = true;
+};
+ModelLimits model_limits(const RunConfig& config);
+
+// Values that a number of the strategy, or `mode`, may have: {"tensor": {"8"}}.
+using FixedNumbers = std::map<std::string, std::vector<std::string>>;
+// "tensor=8", "zero=0,1", "mode=fastest", "recompute=none,full". Throws Failure (bad_argument) where there is no such
+// number or value.
+void fix(FixedNumbers& fixed, const std::string& text);
+
+struct Candidate {
+  StrategyConfig strategy;
+  LayoutMode mode = LayoutMode::as_written;
+  bool operator==(const Candidate&) const = default;
+};
+
+// All strategies of so many devices, in an order of their own:
+//   pipeline, tensor, context, expert, fsdp   whose product divides the devices; data is the rest
+//     tensor divides heads and mlp, context the length, expert the experts; pipeline is at most the layers; data x fsdp
+//     x expert divides the batch
+//   sequence_parallel   false; true with tensor parallelism, where context x tensor divides the length
+//   zero                0; 1, 2 with replicas and without fsdp (3 is fsdp)
+//   virtual_stages      1; with a pipeline also those of which the layers are a multiple; pipeline_schedule 1f1b, and
+//   of
+//                       one chunk gpipe and zero_bubble
+//   microbatch_size     divisors of the sequences of a replica
+//   recompute           none, selective, full (none alone without an optimizer)
+//   order               that of Megatron: replicas within stages; and with replicas outermost
+//   mode                as_written
+// `fixed` leaves those with its values alone; a fixed number may have values that are not listed here.
+std::vector<Candidate> candidates(const ModelLimits& limits, int64_t devices, const FixedNumbers& fixed);
+
+// The run of a candidate.
+RunConfig run_of(const RunConfig& config, const Candidate& candidate);
+
+// "data 8 x tensor 4, sequence parallel, microbatch 2, selective".
+std::string text_of(const Candidate& candidate);
+
+}  // namespace shardscope

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/search/bounds.h"
+
+namespace shardscope {
+
+enum class SearchObjective : uint8_t { time, memory, device_hours };
+
+struct SearchRequest {
+  PlanRequest plan;  // the run file's model, batch and schedule, and the machine
+  int64_t devices = 1;
+  FixedNumbers fixed;
+  std::optional<double> at_most_memory;   // bytes of a device; without it what the machine has
+  std::optional<double> at_most_seconds;  // of a step
+  SearchObjective objective = SearchObjective::time;
+  std::optional<double> budget_seconds;  // for the search; without it until the result is exact
+  int threads = 1;
+};
+
+// A candidate that was planned, by the plan's own prediction.
+struct Found {
+  int index = 0;  // among candidates()
+  Candidate candidate;
+  double seconds = 0;        // of a step
+  double memory_bytes = 0;   // of the heaviest device
+  double mfu = 0;            // model FLOPs over what the devices could do in that time; 0: not known
+  double exposed_share = 0;  // of the step: communication that nothing hides, on the stage where it is most
+  double bubble = 0;         // share of the step in which stages wait for others
+  std::string limit;         // what takes most of what is not computing: "compute", "communication" or "bubble"
+};
+
+struct SearchSpaceCounts {
+  int64_t candidates = 0;
+  int64_t too_large = 0;  // the states alone are above the limit of memory
+  int64_t too_slow = 0;   // compute and bubble alone are above the limit of time
+  int64_t dominated = 0;  // a plan is no slower and no larger than the bounds, and ten plans are faster
+  int64_t planned = 0;
+  int64_t illegal = 0;      // of these refused
+  int64_t above_limit = 0;  // of these above a limit
+  int64_t open = 0;         // left when the time was over
+};
+
+struct SearchResult {
+  SearchSpaceCounts space;
+  std::vector<Found> front;  // by time: no other within the limits is faster and not larger, or smaller and not slower
+  std::vector<Found> fastest;  // at most ten, the fastest within the limits
+  // How much better than the best by the objective what is left could be at most, as a share of the best; 0: exact.
+  double gap = 0;
+  std::string smallest_refused;  // where nothing is within the limits: what comes nearest, for people
+};
+
+struct SearchProgress {
+  int64_t done = 0, candidates = 0;
+  const std::vector<Found>* found = nullptr;  // all within the limits so far
+};
+
+// Candidates in the order of what their time may be at least; those whose bounds (bounds.h) a plan already beats are
+// left out. Exact without a budget: the front and the ten fastest are those of planning every candidate, of equal ones
+// the first. The same for any number of threads. Throws Failure where the run file is wrong; Cancelled when `stop` is
+// requested.
+SearchResult search(const SearchRequest& request, std::stop_token stop = {},
+                    const std::function<void(const SearchProgress&)>& progress = {});
+
+// Those that no other beats, by time; of equal ones the first.
+std::vector<Found> pareto_front(std::vector<Found> found);
+
+// One candidate, planned; nothing where it cannot be.
+std::optional<Found> plan_candidate(const SearchRequest& request, const Bounds& bounds, const Candidate& candidate,
+                                    std::stop_token stop);
+
+}  // namespace shardscope

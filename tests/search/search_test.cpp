@@ -1,0 +1,159 @@
+#include "engine/search/search.h"
+
+#include <QTest>
+#include <algorithm>
+
+#include "engine/compile/compile.h"
+#include "engine/config/strategy.h"
+#include "engine/machine/chosen_machine.h"
+#include "tests/base/errors_of.h"
+#include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace search_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+SearchRequest request_of(const std::string& preset, const std::string& machine, int64_t devices) {
+  const SystemPreset& system = system_preset(preset);
+  SearchRequest request;
+  request.plan = {system_run(system.name, system.small, {1, 1}), chosen_machine(machine, {})};
+  request.devices = devices;
+  return request;
+}
+
+// Every candidate planned.
+std::vector<Found> brute_force(const SearchRequest& request) {
+  const Bounds bounds(request.plan, request.devices);
+  std::vector<Found> found;
+  int index = 0;
+  for (const Candidate& candidate : candidates(model_limits(request.plan.config), request.devices, request.fixed)) {
+    std::optional<Found> planned = plan_candidate(request, bounds, candidate, {});
+    if (planned) {
+      planned->index = index;
+      found.push_back(std::move(*planned));
+    }
+    ++index;
+  }
+  return found;
+}
+
+std::vector<int> indices(const std::vector<Found>& found) {
+  std::vector<int> list;
+  for (const Found& each : found) list.push_back(each.index);
+  return list;
+}
+
+}  // namespace
+
+class SearchTest : public QObject {
+  Q_OBJECT
+
+  static void each_space() {
+    QTest::addColumn<std::string>("preset");
+    QTest::addColumn<std::string>("machine");
+    QTest::addColumn<int>("devices");
+    QTest::addColumn<QStringList>("fixed");
+    const QStringList some = {"order=", "microbatch_size=2,4", "pipeline_schedule=1f1b"};
+    QTest::newRow("llama 2") << std::string("llama_tiny") << std::string("\"dgx_h100\"") << 2 << some;
+    QTest::newRow("llama 4 tensor") << std::string("llama_tiny") << std::string("\"dgx_a100_80gb\"") << 4
+                                    << some + QStringList{"context=1", "fsdp=1"};
+    QTest::newRow("gpt2 4 no pipeline") << std::string("nnx_gpt2") << std::string("\"tpu_v5e\"") << 4
+                                        << some + QStringList{"pipeline=1", "recompute=none,full"};
+    QTest::newRow("mixtral 4 experts") << std::string("mixtral_tiny") << std::string("\"dgx_h100\"") << 4
+                                       << some + QStringList{"pipeline=1", "context=1", "recompute=none"};
+    QTest::newRow("qwen3 8 pipeline") << std::string("qwen3_tiny") << std::string("") << 8
+                                      << some + QStringList{"context=1", "fsdp=1", "recompute=none", "zero=0,1"};
+  }
+
+ private slots:
+  void the_front_and_the_fastest_are_those_of_planning_every_candidate_data() { each_space(); }
+  void the_front_and_the_fastest_are_those_of_planning_every_candidate() {
+    QFETCH(std::string, preset);
+    QFETCH(std::string, machine);
+    QFETCH(int, devices);
+    QFETCH(QStringList, fixed);
+    SearchRequest request = request_of(preset, machine, devices);
+    for (const QString& text : fixed) {
+      if (text == "order=") request.fixed["order"] = {""};
+      else fix(request.fixed, text.toStdString());
+    }
+    const std::vector<Found> all = brute_force(request);
+    QVERIFY(all.size() >= 10 && all.size() <= 2000);
+    const Bounds bounds(request.plan, request.devices);
+    for (const Found& found : all) {
+      const Bound bound = bounds.of(found.candidate);
+      QVERIFY2(bound.seconds <= found.seconds * (1 + 1e-9), text_of(found.candidate).c_str());
+      QVERIFY2(bound.memory_bytes <= found.memory_bytes, text_of(found.candidate).c_str());
+      QVERIFY2(found.mfu >= 0 && found.mfu <= 1, text_of(found.candidate).c_str());
+    }
+    std::vector<Found> by_time = all;
+    std::ranges::sort(by_time, [](const Found& a, const Found& b) {
+      return std::tie(a.seconds, a.memory_bytes, a.index) < std::tie(b.seconds, b.memory_bytes, b.index);
+    });
+    by_time.resize(10);
+    for (const int threads : {1, 3}) {
+      request.threads = threads;
+      const SearchResult result = search(request);
+      QCOMPARE(indices(result.front), indices(pareto_front(all)));
+      QCOMPARE(indices(result.fastest), indices(by_time));
+      QCOMPARE(result.gap, 0.0);
+      const SearchSpaceCounts& space = result.space;
+      QCOMPARE(space.too_large + space.too_slow + space.dominated + space.planned + space.open, space.candidates);
+    }
+  }
+
+  void a_limit_leaves_out_what_is_above_it() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 2);
+    request.fixed["recompute"] = {"none"};
+    request.fixed["order"] = {""};
+    const SearchResult free = search(request);
+    request.at_most_memory = free.fastest.front().memory_bytes - 1;
+    const SearchResult limited = search(request);
+    for (const std::vector<Found>* list : {&limited.front, &limited.fastest}) {
+      for (const Found& found : *list) QVERIFY(found.memory_bytes <= *request.at_most_memory);
+    }
+    request.at_most_memory = 1;
+    const SearchResult nothing = search(request);
+    QVERIFY(nothing.front.empty() && nothing.fastest.empty());
+    QCOMPARE(nothing.space.too_large, nothing.space.candidates);
+  }
+
+  void what_is_left_when_the_time_is_over_has_a_gap() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 8);
+    request.budget_seconds = 1e-9;
+    const SearchResult result = search(request);
+    QVERIFY(result.space.open > 0);
+    QVERIFY(result.gap > 0 && result.gap <= 1);
+  }
+
+  void every_candidate_has_as_many_devices_as_there_are_and_is_named_once() {
+    for (const char* preset : {"llama_tiny", "mixtral_tiny", "nnx_gpt2"}) {
+      const SearchRequest request = request_of(preset, "", 8);
+      const std::vector<Candidate> all = candidates(model_limits(request.plan.config), 8, {});
+      QVERIFY(all.size() > 100);
+      for (size_t i = 0; i < all.size(); ++i) {
+        QCOMPARE(all[i].strategy.devices(), int64_t{8});
+        if (i > 0) QVERIFY(all[i] != all[i - 1]);
+      }
+    }
+  }
+
+  void a_number_that_is_none_is_refused_with_those_there_are() {
+    for (const char* text : {"tensr=8", "tensor", "tensor=", "tensor=x", "mode=slow", "sequence_parallel=1"}) {
+      FixedNumbers fixed;
+      const Error error = error_of([&] { fix(fixed, text); });
+      QCOMPARE(error.code, std::string("bad_argument"));
+      QVERIFY(!error.hint.empty());
+    }
+  }
+};
+
+REGISTER_TEST(SearchTest)
+
+}  // namespace search_test
+
+#include "search_test.moc"
