@@ -38,6 +38,7 @@ void add_man(CLI::App& app, CommandLine& line);
 void add_documents(CLI::App& app, CommandLine& line);
 void add_export(CLI::App& app, CommandLine& line);
 void add_suggest(CLI::App& app, CommandLine& line);
+void add_diff(CLI::App& app, CommandLine& line);
 void add_search(CLI::App& app, CommandLine& line);
 void add_lint(CLI::App& app, CommandLine& line);
 void add_checkpoint(CLI::App& app, CommandLine& line);

@@ -9,6 +9,7 @@
 #include "engine/cli/machine_argument.h"
 #include "engine/cli/plan_report.h"
 #include "engine/cli/run_file_arguments.h"
+#include "engine/cli/what_next_text.h"
 #include "engine/compile/compile.h"
 
 namespace shardscope {
@@ -46,13 +47,22 @@ void add_plan(CLI::App& app, CommandLine& line) {
   auto hosts = std::make_shared<HostArguments>();
   auto machine = std::make_shared<MachineArgument>();
   auto as_json = std::make_shared<bool>(false), steps = std::make_shared<bool>(false);
+  auto next = std::make_shared<bool>(false);
   arguments->add_to(*command);
   auto compare = std::make_shared<std::string>();
   hosts->add_list_to(*command);
   machine->add_to(*command);
   CLI::Option* json = command->add_flag("--json", *as_json, "the plan for scripts, with the keys below");
-  command->add_flag("--steps", *steps, "forward and backward line by line: `In[B, D] = AllGather(In[B, D_Y])`")
-      ->excludes(json);
+  CLI::Option* by_step =
+      command->add_flag("--steps", *steps, "forward and backward line by line: `In[B, D] = AllGather(In[B, D_Y])`")
+          ->excludes(json);
+  command
+      ->add_flag("--what-next", *next,
+                 "which setting, changed by one notch, makes the step shorter or saves memory: half an axis moved to "
+                 "another, two axes in each other's place, twice or half the microbatches, rematerialisation, a ZeRO "
+                 "stage more or less, pipeline schedule, overlap, layout mode")
+      ->excludes(json)
+      ->excludes(by_step);
   command
       ->add_option("--compare", *compare,
                    "a line for each value of a setting: memory, bytes sent, FLOPs, predicted time")
@@ -61,9 +71,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
   line.help(command)
       .paragraph(
           "Memory per device, collectives with their causes, bytes sent, FLOPs and predicted time of a training step, "
-          "warnings and advice. Advice names what costs: collectives that take more than a fifth of a step, or an "
-          "arena "
-          "of which more than a tenth is unused.")
+          "warnings and advice: what `shardrun lint` finds in the plan alone.")
       .table(
           "Keys of plan --json",
           {{"mesh.axes, mesh.devices", "names and sizes, order of the devices"},
@@ -87,14 +95,18 @@ void add_plan(CLI::App& app, CommandLine& line) {
                "what each choice of a setting costs")
       .example("shardrun plan run.json --machine dgx_h100 --json | jq .seconds_per_step",
                "the predicted step time on another machine, for a script");
-  command->callback([&line, arguments, hosts, machine, as_json, steps, compare] {
-    line.action = [arguments, hosts, machine, as_json, steps, compare] {
+  command->callback([&line, arguments, hosts, machine, as_json, steps, next, compare] {
+    line.action = [arguments, hosts, machine, as_json, steps, next, compare] {
       if (!compare->empty()) {
         print_lines(compared(*arguments, *hosts, *machine, *compare));
         return exit_ok;
       }
       const RunConfig config = hosts->with_hosts(machine->with_machine(arguments->load()));
       const Plan plan = compile(plan_request(config));
+      if (*next) {
+        print_lines(what_next_text(what_next(plan)));
+        return exit_ok;
+      }
       print_lines(*as_json ? plan_json(plan) : *steps ? plan_steps_text(plan) : plan_text(plan));
       return exit_ok;
     };

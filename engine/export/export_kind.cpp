@@ -34,9 +34,9 @@ std::string picture_size_rule() {
 
 const std::vector<ExportKind>& export_kinds() {
   static const std::vector<ExportKind> kinds = {
-      svg_export(),   png_export(),      pdf_export(),   jax_export(),      csv_export(),
-      tsv_export(),   layout_export(),   specs_export(), perfetto_export(), tensorboard_export(),
-      jsonl_export(), headless_export(), slurm_export()};
+      svg_export(),         png_export(),   pdf_export(),      html_export(),  jax_export(),
+      csv_export(),         tsv_export(),   layout_export(),   specs_export(), perfetto_export(),
+      tensorboard_export(), jsonl_export(), headless_export(), slurm_export()};
   return kinds;
 }
 

@@ -24,6 +24,9 @@ ExportKind perfetto_export();
 // contain "tfevents"; in a folder the file gets such a name.
 ExportKind tensorboard_export();
 
+// A plan, and what a run measured of it, as one page of HTML that stands alone (engine/export/html_page.h).
+ExportKind html_export();
+
 // A line for each training step, as `shardrun train --jsonl` writes it.
 ExportKind jsonl_export();
 

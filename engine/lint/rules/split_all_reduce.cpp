@@ -1,25 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "engine/config/place.h"
 #include "engine/lint/rules/array_moves.h"
 #include "engine/lint/rules/rules.h"
+#include "engine/plan/time_causes.h"
 
 namespace shardscope {
 namespace {
-
-// "blocks_3/mlp/add" -> "blocks_*/mlp/add": the same in all layers.
-std::string pattern_of(const std::string& name) {
-  std::string pattern;
-  for (const char letter : name) {
-    if (!std::isdigit(static_cast<unsigned char>(letter))) pattern += letter;
-    else if (!pattern.ends_with('*')) pattern += '*';
-  }
-  return pattern;
-}
 
 std::vector<Fault> split_all_reduce_faults(const LintSubject& subject) {
   const Plan& plan = subject.plan;

@@ -1,0 +1,198 @@
+#include "engine/cli/diff_report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/plural.h"
+#include "engine/cli/text_table.h"
+
+namespace shardscope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+
+constexpr size_t most_rows = 20;
+
+// "+12.3 ms", "-0.41 ms"
+std::string change_ms(double seconds) { return fmt::format("{:+.3g} ms", seconds * 1e3); }
+std::string change_bytes(double bytes) { return (bytes < 0 ? "-" : "+") + bytes_text(std::abs(bytes)); }
+
+// A heading, the first rows, and how many more there are; nothing without rows.
+template <class Line, class Row>
+std::string table_of(const std::string& heading, std::vector<TextTable::Column> columns, const std::vector<Line>& lines,
+                     Row row) {
+  if (lines.empty()) return {};
+  TextTable table(std::move(columns));
+  for (size_t i = 0; i < std::min(lines.size(), most_rows); ++i) table.add_row(row(lines[i]));
+  std::string text = heading + "\n" + table.text();
+  if (lines.size() > most_rows)
+    text += fmt::format("and {}\n", counted(int64_t(lines.size() - most_rows), "more line"));
+  return text + "\n";
+}
+
+std::string interval_text(const MeanInterval& interval) {
+  return fmt::format("{:.4g} +- {:.2g} ms over {}", interval.mean, interval.half_width,
+                     counted(interval.count, "step"));
+}
+
+std::string measured_text(const Comparison& comparison) {
+  std::string text;
+  if (comparison.before_ms) text += fmt::format("A measured {}\n", interval_text(*comparison.before_ms));
+  if (comparison.after_ms) text += fmt::format("B measured {}\n", interval_text(*comparison.after_ms));
+  if (!comparison.runs) return text.empty() ? text : text + "\n";
+  const RunDifference& runs = *comparison.runs;
+  const MeanInterval& change = runs.difference_ms;
+  const bool is_clear = std::abs(change.mean) > change.half_width;
+  text += fmt::format("B - A: {:+.3g} +- {:.2g} ms a step (95 %): {}\n\n", change.mean, change.half_width,
+                      is_clear ? (change.mean > 0 ? "B is slower" : "B is faster") : "no difference is shown");
+  text += table_of(fmt::format("Metrics of {} that both have", counted(runs.steps, "step")),
+                   {{"Metric"},
+                    {"A", Align::right},
+                    {"B", Align::right},
+                    {"Largest difference", Align::right},
+                    {"First step", Align::right}},
+                   runs.metrics, [](const RunDifference::Metric& metric) {
+                     return std::vector<std::string>{
+                         metric.name, fmt::format("{:.6g}", metric.before), fmt::format("{:.6g}", metric.after),
+                         fmt::format("{:.3g}", metric.largest),
+                         metric.first_step < 0 ? "equal" : std::to_string(metric.first_step)};
+                   });
+  return text + table_of("Measured time of a step by cause, mean over ranks",
+                         {{"Change", Align::right},
+                          {"A", Align::right},
+                          {"B", Align::right},
+                          {"Of it waiting", Align::right},
+                          {"Cause"}},
+                         runs.times, [](const RunDifference::Time& time) {
+                           return std::vector<std::string>{
+                               change_ms(time.after - time.before), fmt::format("{:.3g} ms", time.before * 1e3),
+                               fmt::format("{:.3g} ms", time.after * 1e3),
+                               change_ms(time.waited_after - time.waited_before), time.cause};
+                         });
+}
+
+std::string or_none(const std::string& text) { return text.empty() ? "none" : text; }
+
+Json interval_json(const MeanInterval& interval) {
+  return {{"count", interval.count}, {"mean_ms", interval.mean}, {"half_width_ms", interval.half_width}};
+}
+
+Json runs_json(const RunDifference& runs) {
+  Json metrics = Json::array(), times = Json::array();
+  for (const RunDifference::Metric& metric : runs.metrics) {
+    metrics.push_back({{"name", metric.name},
+                       {"before", metric.before},
+                       {"after", metric.after},
+                       {"largest_difference", metric.largest},
+                       {"first_step", metric.first_step < 0 ? Json(nullptr) : Json(metric.first_step)}});
+  }
+  for (const RunDifference::Time& time : runs.times) {
+    times.push_back({{"cause", time.cause},
+                     {"before", time.before},
+                     {"after", time.after},
+                     {"waited_before", time.waited_before},
+                     {"waited_after", time.waited_after}});
+  }
+  return {
+      {"steps", runs.steps}, {"difference", interval_json(runs.difference_ms)}, {"metrics", metrics}, {"times", times}};
+}
+
+std::vector<double> step_times(const ExportSource& source) {
+  std::vector<double> times;
+  source.run->replay([&](const Message& message) {
+    if (const StepMessage* step = std::get_if<StepMessage>(&message)) times.push_back(step->step_ms);
+  });
+  if (times.size() > 1) times.erase(times.begin());
+  return times;
+}
+
+}  // namespace
+
+Comparison compare(const ExportSource& before, const ExportSource& after) {
+  Comparison comparison{difference_of(*before.plan, *after.plan), {}, {}, {}};
+  if (before.run) comparison.before_ms = mean_interval(step_times(before));
+  if (after.run) comparison.after_ms = mean_interval(step_times(after));
+  if (before.run && after.run) comparison.runs = difference_of(before, after);
+  return comparison;
+}
+
+std::string comparison_text(const Comparison& comparison) {
+  const PlanDifference& plans = comparison.plans;
+  using Row = std::vector<std::string>;
+  std::string text = fmt::format("Predicted step: {:.4g} ms -> {:.4g} ms ({})\n\n", plans.before_seconds * 1e3,
+                                 plans.after_seconds * 1e3, change_ms(plans.after_seconds - plans.before_seconds));
+  text += table_of("Settings", {{"Setting"}, {"A"}, {"B"}}, plans.settings, [](const PlanDifference::Setting& setting) {
+    return Row{setting.path, or_none(setting.before), or_none(setting.after)};
+  });
+  text += table_of("Predicted time of a step by cause",
+                   {{"Change", Align::right}, {"A", Align::right}, {"B", Align::right}, {"Cause"}}, plans.times,
+                   [](const PlanDifference::Time& time) {
+                     return Row{change_ms(time.after - time.before), fmt::format("{:.3g} ms", time.before * 1e3),
+                                fmt::format("{:.3g} ms", time.after * 1e3),
+                                time.note.empty() ? time.cause : fmt::format("{}, {}", time.cause, time.note)};
+                   });
+  std::vector<PlanDifference::Memory> memory = plans.memory;
+  std::erase_if(memory, [](const PlanDifference::Memory& line) { return line.before == line.after; });
+  text += table_of("Memory of the heaviest device",
+                   {{"Change", Align::right}, {"A", Align::right}, {"B", Align::right}, {"Category"}}, memory,
+                   [](const PlanDifference::Memory& memory) {
+                     return Row{change_bytes(double(memory.after - memory.before)), bytes_text(double(memory.before)),
+                                bytes_text(double(memory.after)), memory.category};
+                   });
+  text += table_of("Sent by a device in a step",
+                   {{"Change", Align::right}, {"A", Align::right}, {"B", Align::right}, {""}, {"Collective"}},
+                   plans.traffic, [](const PlanDifference::Traffic& line) {
+                     return Row{change_bytes(line.after_bytes - line.before_bytes), bytes_text(line.before_bytes),
+                                bytes_text(line.after_bytes), line.what(), line.name};
+                   });
+  text += table_of("Shardings", {{"Array"}, {"A"}, {"B"}}, plans.layouts, [](const PlanDifference::Layout& layout) {
+    return Row{layout.array, or_none(layout.before), or_none(layout.after)};
+  });
+  return text + measured_text(comparison);
+}
+
+std::string comparison_json(const Comparison& comparison) {
+  const PlanDifference& plans = comparison.plans;
+  Json settings = Json::array(), layouts = Json::array(), traffic = Json::array(), memory = Json::array(),
+       times = Json::array();
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  for (const PlanDifference::Setting& setting : plans.settings) {
+    const auto value = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json::parse(text); };
+    settings.push_back({{"path", setting.path}, {"before", value(setting.before)}, {"after", value(setting.after)}});
+  }
+  for (const PlanDifference::Layout& layout : plans.layouts) {
+    layouts.push_back({{"array", layout.array},
+                       {"parameter", layout.is_parameter},
+                       {"before", or_null(layout.before)},
+                       {"after", or_null(layout.after)}});
+  }
+  for (const PlanDifference::Traffic& line : plans.traffic) {
+    traffic.push_back({{"name", line.name},
+                       {"what", line.what()},
+                       {"before_count", line.before},
+                       {"after_count", line.after},
+                       {"before_wire_bytes", line.before_bytes},
+                       {"after_wire_bytes", line.after_bytes}});
+  }
+  for (const PlanDifference::Memory& line : plans.memory)
+    memory.push_back({{"category", line.category}, {"before", line.before}, {"after", line.after}});
+  for (const PlanDifference::Time& time : plans.times)
+    times.push_back({{"cause", time.cause}, {"before", time.before}, {"after", time.after}, {"note", time.note}});
+  Json json = {{"seconds_per_step", {{"before", plans.before_seconds}, {"after", plans.after_seconds}}},
+               {"settings", settings},
+               {"times", times},
+               {"memory", memory},
+               {"collectives", traffic},
+               {"shardings", layouts}};
+  Json measured = Json::object();
+  if (comparison.before_ms) measured["before"] = interval_json(*comparison.before_ms);
+  if (comparison.after_ms) measured["after"] = interval_json(*comparison.after_ms);
+  if (comparison.runs) measured.update(runs_json(*comparison.runs));
+  if (!measured.empty()) json["measured"] = std::move(measured);
+  return json.dump(1) + '\n';
+}
+
+}  // namespace shardscope

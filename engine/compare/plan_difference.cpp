@@ -1,0 +1,137 @@
+#include "engine/compare/plan_difference.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "engine/base/path.h"
+#include "engine/config/json_document.h"
+#include "engine/config/place.h"
+
+namespace shardscope {
+namespace {
+
+constexpr double rounding = 1e-12;  // of a step's time, in sums of its parts
+
+// Every value of a run file by its path; arrays of plain values are one.
+void flatten(const JsonNode& node, const std::string& path, std::map<std::string, std::string>& values) {
+  const bool is_list = node.is(JsonNode::Kind::array) && std::ranges::any_of(node.items, [](const JsonNode& item) {
+                         return item.is(JsonNode::Kind::object);
+                       });
+  if (node.is(JsonNode::Kind::object)) {
+    for (size_t i = 0; i < node.items.size(); ++i) flatten(node.items[i], member_place(path, node.keys[i]), values);
+  } else if (is_list) {
+    for (size_t i = 0; i < node.items.size(); ++i) flatten(node.items[i], element_place(path, i), values);
+  } else {
+    values[path] = print_json_line(node);
+  }
+}
+
+std::vector<PlanDifference::Setting> settings_of(const Plan& before, const Plan& after) {
+  std::map<std::string, std::string> first, second;
+  flatten(read_json(before.run_file, ""), "", first);
+  flatten(read_json(after.run_file, ""), "", second);
+  std::vector<PlanDifference::Setting> list;
+  for (const auto& [path, value] : first) {
+    const auto other = second.find(path);
+    if (other == second.end()) list.push_back({path, value, ""});
+    else if (other->second != value) list.push_back({path, value, other->second});
+  }
+  for (const auto& [path, value] : second) {
+    if (!first.contains(path)) list.push_back({path, "", value});
+  }
+  std::ranges::stable_sort(list, {}, &PlanDifference::Setting::path);
+  return list;
+}
+
+struct NamedLayout {
+  bool is_parameter = false;
+  std::string text;
+};
+
+// By pattern: where layers differ, the first speaks for all.
+std::map<std::string, NamedLayout> layouts_of(const Plan& plan) {
+  std::map<std::string, NamedLayout> layouts;
+  for (const ParameterPlan& parameter : plan.parameters)
+    layouts.try_emplace(pattern_of(join_path(parameter.path)),
+                        NamedLayout{true, to_string(parameter.sharding, plan.mesh)});
+  for (const ValueLayout& layout : plan.layouts)
+    layouts.try_emplace(pattern_of(layout.name), NamedLayout{false, to_string(layout.sharding, plan.mesh)});
+  return layouts;
+}
+
+std::vector<PlanDifference::Layout> layouts_of(const Plan& before, const Plan& after) {
+  const std::map<std::string, NamedLayout> first = layouts_of(before), second = layouts_of(after);
+  std::vector<PlanDifference::Layout> list;
+  for (const auto& [name, layout] : first) {
+    const auto other = second.find(name);
+    if (other == second.end()) list.push_back({name, layout.is_parameter, layout.text, ""});
+    else if (other->second.text != layout.text)
+      list.push_back({name, layout.is_parameter, layout.text, other->second.text});
+  }
+  for (const auto& [name, layout] : second) {
+    if (!first.contains(name)) list.push_back({name, layout.is_parameter, "", layout.text});
+  }
+  std::ranges::stable_partition(list, &PlanDifference::Layout::is_parameter);
+  return list;
+}
+
+// By name; every cause of either plan, with zeros where the other has none.
+std::map<std::string, std::pair<TimeCause, TimeCause>> paired(const std::vector<TimeCause>& before,
+                                                              const std::vector<TimeCause>& after) {
+  std::map<std::string, std::pair<TimeCause, TimeCause>> pairs;
+  for (const TimeCause& cause : before) pairs[cause.name].first = cause;
+  for (const TimeCause& cause : after) pairs[cause.name].second = cause;
+  return pairs;
+}
+
+std::string note_on(const TimeCause& before, const TimeCause& after) {
+  if (before.count == 0 && after.count > 0) return "new";
+  if (after.count == 0 && before.count > 0) return "gone";
+  if (after.hidden < before.hidden && after.seconds > before.seconds && !before.behind.empty())
+    return fmt::format("{} hidden behind {}", after.hidden > 0 ? "less of it" : "no longer", before.behind);
+  if (after.hidden > before.hidden && after.seconds < before.seconds && !after.behind.empty())
+    return fmt::format("hidden behind {}", after.behind);
+  return {};
+}
+
+}  // namespace
+
+const char* PlanDifference::Traffic::what() const {
+  if (before == 0) return "added";
+  if (after == 0) return "removed";
+  return after_bytes > before_bytes ? "larger" : "smaller";
+}
+
+PlanDifference difference_of(const Plan& before, const Plan& after) {
+  PlanDifference difference;
+  difference.settings = settings_of(before, after);
+  difference.layouts = layouts_of(before, after);
+  difference.before_seconds = before.simulation.seconds;
+  difference.after_seconds = after.simulation.seconds;
+  difference.memory.push_back({"total", before.totals.memory_total, after.totals.memory_total});
+  for (size_t i = 0; i < before.totals.memory.size(); ++i) {
+    difference.memory.push_back(
+        {std::string(name(static_cast<MemoryCategory>(i))), before.totals.memory[i], after.totals.memory[i]});
+  }
+  const double step = std::max(difference.before_seconds, difference.after_seconds);
+  for (const auto& [name, pair] : paired(time_causes(before), time_causes(after))) {
+    const auto& [first, second] = pair;
+    if (std::abs(first.seconds - second.seconds) > rounding * step || first.count != second.count)
+      difference.times.push_back({name, first.seconds, second.seconds, note_on(first, second)});
+    if (first.wire_bytes != second.wire_bytes)
+      difference.traffic.push_back({name, first.count, second.count, first.wire_bytes, second.wire_bytes});
+  }
+  const auto change = [](const auto& line) { return -std::abs(double(line.after) - double(line.before)); };
+  std::ranges::stable_sort(difference.times, {}, change);
+  std::ranges::stable_sort(difference.memory.begin() + 1, difference.memory.end(), {}, change);
+  std::ranges::stable_sort(difference.traffic, {}, [](const PlanDifference::Traffic& line) {
+    return -std::abs(line.after_bytes - line.before_bytes);
+  });
+  return difference;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/export/export_source.h"
+
+namespace shardscope {
+
+// A mean of measured values, with the half width of its confidence interval of 95 % (Student's t; values count as
+// independent).
+struct MeanInterval {
+  int64_t count = 0;
+  double mean = 0, half_width = 0;  // 0 of fewer than two values
+};
+MeanInterval mean_interval(const std::vector<double>& values);
+// second - first, by Welch's t.
+MeanInterval difference_interval(const std::vector<double>& first, const std::vector<double>& second);
+
+// What two recorded runs measured.
+struct RunDifference {
+  struct Metric {
+    std::string name;
+    double before = 0, after = 0;  // of the last step that both have
+    double largest = 0;            // difference of a step
+    int64_t first_step = -1;       // that differs at all; -1: none
+  };
+  struct Time {
+    std::string cause;             // cause_name()
+    double before = 0, after = 0;  // seconds of a step, waiting included, mean over ranks; of the median step
+    double waited_before = 0, waited_after = 0;
+  };
+
+  int64_t steps = 0;                                // that both have
+  std::vector<Metric> metrics;                      // in the order of the first run's
+  MeanInterval before_ms, after_ms, difference_ms;  // step times without the first step, which warms up
+  std::vector<Time> times;                          // those that changed most first; empty where a run has no trace
+};
+RunDifference difference_of(const ExportSource& before, const ExportSource& after);
+
+}  // namespace shardscope

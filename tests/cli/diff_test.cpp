@@ -1,0 +1,107 @@
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <cmath>
+
+#include "tests/cli/small_run.h"
+
+namespace diff_test {
+
+using namespace shardscope;
+
+namespace {
+
+QJsonObject json(const ProgramResult& result) { return QJsonDocument::fromJson(result.output.toUtf8()).object(); }
+
+QStringList paths(const QJsonArray& settings) {
+  QStringList list;
+  for (const QJsonValue& setting : settings) list += setting["path"].toString();
+  return list;
+}
+
+}  // namespace
+
+class DiffTest : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+
+  QString record(const QString& name, const QStringList& more) {
+    const QString path = folder_.filePath(name);
+    const ProgramResult result =
+        shardrun(QStringList{"train"} + small + more + QStringList{"--set", "steps=6", "--record", path});
+    return result.code == 0 ? path : result.errors;
+  }
+
+ private slots:
+  void two_run_files_differ_in_what_was_set() {
+    const QStringList files = {preset("workshop_gpipe"), preset("workshop_1f1b")};
+    const ProgramResult result = shardrun({"diff", files[0], files[1], "--json"});
+    QCOMPARE(result.code, 0);
+    const QJsonObject told = json(result);
+    QCOMPARE(paths(told["settings"].toArray()), QStringList{"pipeline.schedule"});
+    double change = 0;
+    for (const QJsonValue& time : told["times"].toArray())
+      change += time["after"].toDouble() - time["before"].toDouble();
+    const QJsonObject step = told["seconds_per_step"].toObject();
+    QVERIFY(std::abs(change - (step["after"].toDouble() - step["before"].toDouble())) < 1e-9);
+    QVERIFY(!told.contains("measured"));
+    const ProgramResult text = shardrun({"diff", files[0], files[1]});
+    QCOMPARE(text.code, 0);
+    QVERIFY2(text.output.startsWith("Predicted step: ") && text.output.contains("pipeline.schedule"),
+             qPrintable(text.output));
+  }
+
+  void two_recorded_runs_differ_in_losses_and_step_times() {
+    const QString one = record("one", {}), other = record("other", {"--set", "optimizer.learning_rate=0.01"});
+    QVERIFY2(QFileInfo(one).isDir() && QFileInfo(other).isDir(), qPrintable(one + other));
+    const QJsonObject told = json(shardrun({"diff", one, other, "--json"}));
+    QCOMPARE(paths(told["settings"].toArray()), QStringList{"optimizer.learning_rate"});
+    const QJsonObject measured = told["measured"].toObject();
+    QCOMPARE(measured["steps"].toInt(), 6);
+    QCOMPARE(measured["before"]["count"].toInt(), 5);
+    const QJsonArray metrics = measured["metrics"].toArray();
+    const auto loss = std::ranges::find_if(metrics, [](const QJsonValue& metric) { return metric["name"] == "loss"; });
+    QVERIFY(loss != metrics.end());
+    const QJsonObject differing = loss->toObject();
+    QCOMPARE(differing["first_step"].toInt(), 1);  // the first loss is of equal parameters
+    QVERIFY(differing["largest_difference"].toDouble() > 0);
+    QVERIFY(!measured["times"].toArray().isEmpty());
+    const QJsonObject same = json(shardrun({"diff", one, one, "--json"}));
+    QVERIFY(same["settings"].toArray().isEmpty());
+    QCOMPARE(same["measured"]["difference"]["mean_ms"].toDouble(), 0.0);
+    const ProgramResult text = shardrun({"diff", one, other});
+    QVERIFY2(text.output.contains("ms a step (95 %)"), qPrintable(text.output));
+  }
+
+  void a_recorded_run_and_a_run_file_can_be_compared() {
+    const QString one = record("alone", {});
+    const QJsonObject told = json(shardrun({"diff", one, one + "/run_file.json", "--json"}));
+    QVERIFY(told["settings"].toArray().isEmpty());
+    QVERIFY(told["measured"].toObject().contains("before") && !told["measured"].toObject().contains("after"));
+  }
+
+  void what_is_no_run_file_is_an_error_at_its_place() {
+    const ProgramResult result = shardrun({"diff", preset("workshop_gpipe"), "/nowhere.json"});
+    QCOMPARE(result.code, 2);
+    QVERIFY2(result.errors.contains("/nowhere.json"), qPrintable(result.errors));
+    QCOMPARE(shardrun({"diff", preset("workshop_gpipe")}).code, 2);
+  }
+
+  void what_next_lists_changes_with_their_prediction() {
+    const ProgramResult result = shardrun({"plan", preset("tiny_lm_dp"), "--what-next"});
+    QCOMPARE(result.code, 0);
+    QVERIFY2(result.output.startsWith("Now ") && result.output.contains("Shorter steps") &&
+                 result.output.contains("sharding.zero.stage=1"),
+             qPrintable(result.output));
+    QCOMPARE(shardrun({"plan", preset("tiny_lm_dp"), "--what-next", "--json"}).code, 2);
+  }
+};
+
+REGISTER_PROGRAM_TEST(DiffTest)
+
+}  // namespace diff_test
+
+#include "diff_test.moc"

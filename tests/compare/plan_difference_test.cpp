@@ -1,0 +1,139 @@
+#include "engine/compare/plan_difference.h"
+
+#include <QTest>
+#include <cmath>
+
+#include "engine/compare/run_difference.h"
+#include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace plan_difference_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+// Pairs of plans of small presets: the preset's mesh and mode, and another.
+std::vector<std::pair<Plan, Plan>> pairs() {
+  std::vector<std::pair<Plan, Plan>> list;
+  size_t machines = 0;
+  for (const SystemPreset& one : system_presets()) {
+    const std::vector<std::vector<int64_t>> meshes = meshes_of(one.mesh_axes);
+    std::vector<std::string> other = one.small;
+    other.push_back("sharding.mode=as_written");
+    list.emplace_back(compile({system_run(one.name, one.small, meshes.back()), unlike_machines()[machines % 3]}),
+                      compile({system_run(one.name, other, meshes.front()), unlike_machines()[machines % 3]}));
+    ++machines;
+  }
+  return list;
+}
+
+double sum(const std::vector<TimeCause>& causes) {
+  double seconds = 0;
+  for (const TimeCause& cause : causes) seconds += cause.seconds;
+  return seconds;
+}
+
+bool is_close(double one, double other) { return std::abs(one - other) <= 1e-9 * std::max(std::abs(one), 1e-6); }
+
+}  // namespace
+
+class PlanDifferenceTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void causes_add_up_to_the_step_and_its_hidden_and_exposed_communication() {
+    for (const char* name : {"workshop_1f1b", "workshop_interleaved", "workshop_zero_bubble", "parallax_decoder"}) {
+      const Plan plan = compile({system_run(name, {}), reference_host()});
+      const std::vector<TimeCause> causes = time_causes(plan);
+      QVERIFY2(is_close(sum(causes), plan.totals.seconds_per_step), name);
+    }
+    for (const auto& [one, other] : pairs()) {
+      QVERIFY(is_close(sum(time_causes(one)), one.totals.seconds_per_step));
+      double hidden = 0;
+      for (const TimeCause& cause : time_causes(one)) hidden += cause.hidden;
+      if (one.program.stages == 1) QVERIFY(is_close(hidden, one.simulation.communication[0].hidden));
+    }
+  }
+
+  void differences_by_cause_add_up_to_that_of_the_step() {
+    for (const auto& [one, other] : pairs()) {
+      const PlanDifference difference = difference_of(one, other);
+      double change = 0;
+      for (const PlanDifference::Time& time : difference.times) change += time.after - time.before;
+      const double step = other.totals.seconds_per_step - one.totals.seconds_per_step;
+      QVERIFY(std::abs(change - step) <= 1e-9 * one.totals.seconds_per_step);
+      QCOMPARE(difference.memory.front().after - difference.memory.front().before,
+               other.totals.memory_total - one.totals.memory_total);
+      double sent = 0;
+      for (const PlanDifference::Traffic& line : difference.traffic) sent += line.after_bytes - line.before_bytes;
+      if (one.program.stages == 1)
+        QVERIFY(is_close(sent, other.totals.wire_bytes_per_device - one.totals.wire_bytes_per_device));
+      for (size_t i = 1; i < difference.times.size(); ++i) {
+        const auto size = [&](size_t at) { return std::abs(difference.times[at].after - difference.times[at].before); };
+        QVERIFY(size(i) <= size(i - 1));
+      }
+    }
+  }
+
+  void a_plan_does_not_differ_from_itself_and_turned_round_all_changes_sign() {
+    for (const auto& [one, other] : pairs()) {
+      const PlanDifference none = difference_of(one, one);
+      QVERIFY(none.settings.empty() && none.layouts.empty() && none.traffic.empty() && none.times.empty());
+      const PlanDifference there = difference_of(one, other), back = difference_of(other, one);
+      QCOMPARE(there.settings.size(), back.settings.size());
+      QCOMPARE(there.layouts.size(), back.layouts.size());
+      QCOMPARE(there.times.size(), back.times.size());
+      QCOMPARE(there.traffic.size(), back.traffic.size());
+      for (size_t i = 0; i < there.settings.size(); ++i) {
+        QCOMPARE(there.settings[i].before, back.settings[i].after);
+        QCOMPARE(there.settings[i].after, back.settings[i].before);
+      }
+    }
+  }
+
+  void settings_are_those_that_were_changed_by_their_paths() {
+    const std::vector<std::string> changed{"data.batch_size=8", "sharding.zero.stage=1"};
+    const PlanDifference difference = difference_of(compile({system_run("tiny_lm_dp", {}), reference_host()}),
+                                                    compile({system_run("tiny_lm_dp", changed), reference_host()}));
+    QCOMPARE(difference.settings.size(), size_t{2});
+    QCOMPARE(difference.settings[0].path, std::string("data.batch_size"));
+    QCOMPARE(difference.settings[0].before, std::string("32"));
+    QCOMPARE(difference.settings[0].after, std::string("8"));
+    QCOMPARE(difference.settings[1].path, std::string("sharding.zero.stage"));
+    QVERIFY(difference.settings[1].before.empty());
+  }
+
+  void an_interval_holds_the_mean_as_often_as_it_says() {
+    QCOMPARE(mean_interval({5}).half_width, 0.0);
+    const MeanInterval three = mean_interval({1, 2, 3});
+    QVERIFY(std::abs(three.mean - 2) < 1e-12);
+    QVERIFY(std::abs(three.half_width - 4.302653 / std::sqrt(3)) < 1e-5);  // t of 2 degrees of freedom
+    std::mt19937 random(7);
+    std::normal_distribution<double> normal(10, 3);
+    int inside = 0, both = 0;
+    constexpr int trials = 2000;
+    for (int trial = 0; trial < trials; ++trial) {
+      std::vector<double> one(12), other(20);
+      for (double& value : one) value = normal(random);
+      for (double& value : other) value = normal(random);
+      const MeanInterval mean = mean_interval(one), difference = difference_interval(one, other);
+      inside += std::abs(mean.mean - 10) <= mean.half_width;
+      both += std::abs(difference.mean) <= difference.half_width;
+    }
+    QVERIFY2(std::abs(inside / double(trials) - 0.95) < 0.02, qPrintable(QString::number(inside)));
+    QVERIFY2(std::abs(both / double(trials) - 0.95) < 0.02, qPrintable(QString::number(both)));
+  }
+
+  void layers_that_are_alike_have_one_name() {
+    QCOMPARE(pattern_of("blocks_12/mlp/w1"), std::string("blocks_*/mlp/w*"));
+    QCOMPARE(pattern_of("a/b"), std::string("a/b"));
+  }
+};
+
+REGISTER_TEST(PlanDifferenceTest)
+
+}  // namespace plan_difference_test
+
+#include "plan_difference_test.moc"

@@ -1,0 +1,84 @@
+#include <QRegularExpression>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QXmlStreamReader>
+
+#include "engine/export/export_kind.h"
+#include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace html_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+QString report_of(const ExportSource& source) {
+  QTemporaryDir folder;
+  const std::string path = folder.filePath("report.html").toStdString();
+  export_source(find_export_kind("html"), source, {}, path, {});
+  QFile file(QString::fromStdString(path));
+  return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+}
+
+ExportSource source_of(const char* preset) {
+  return {std::make_shared<const Plan>(compile({system_run(preset, {}), reference_host()})), {}, {}, {}};
+}
+
+// Every tag is closed, attributes are quoted, and text is escaped.
+QString fault_of(QString text) {
+  text.remove("<!DOCTYPE html>").replace("<meta charset=\"utf-8\">", "<meta charset=\"utf-8\"/>");
+  QXmlStreamReader reader(text);
+  while (!reader.atEnd()) reader.readNext();
+  return reader.hasError() ? QString("%1: %2").arg(reader.lineNumber()).arg(reader.errorString()) : QString();
+}
+
+}  // namespace
+
+class HtmlTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void a_report_is_one_page_that_needs_nothing_else() {
+    for (const char* preset : {"parallax_decoder", "workshop_1f1b", "mixtral_tiny", "mintext_mlp"}) {
+      const QString text = report_of(source_of(preset));
+      QVERIFY2(fault_of(text).isEmpty(), qPrintable(QString(preset) + " " + fault_of(text)));
+      static const QRegularExpression outside("<script|<link|<img|<iframe|src=|href=|url\\(|@import");
+      QVERIFY2(!text.contains(outside), preset);
+      for (const char* chapter : {"Strategy", "Memory", "Time", "Findings", "Parameters", "Evidence", "Run file"})
+        QVERIFY2(text.contains(QString("<h2>%1</h2>").arg(chapter)), chapter);
+      QVERIFY(text.count("<svg ") >= 3);
+    }
+  }
+
+  void it_has_the_numbers_of_the_plan() {
+    const ExportSource source = source_of("parallax_decoder");
+    const QString text = report_of(source);
+    QVERIFY(text.contains(QString("%1").arg(source.plan->hash, 16, 16, QChar('0'))));
+    for (const ParameterPlan& parameter : source.plan->parameters)
+      QVERIFY(text.contains(QString::fromStdString(parameter.path.back())));
+    for (const MeshAxis& axis : source.plan->mesh.axes())
+      QVERIFY(text.contains(QString("<td>%1</td>").arg(QString::fromStdString(axis.name))));
+    QVERIFY(text.contains("it is a prediction"));
+  }
+
+  void what_a_run_measured_is_its_evidence() {
+    ExportSource source = source_of("mintext_mlp");
+    source.run.emplace();
+    source.run->replay = [](const std::function<void(const Message&)>& take) {
+      for (int64_t step = 0; step < 9; ++step) take(StepMessage{step, {{"loss", 2.0 - 0.1 * step}}, 5.0 + step, {}});
+    };
+    const QString text = report_of(source);
+    QVERIFY2(fault_of(text).isEmpty(), qPrintable(fault_of(text)));
+    QVERIFY(text.contains("<td>Steps</td><td class=\"n\">9</td>"));
+    QVERIFY(text.contains("<td>Median step</td><td class=\"n\">10 ms</td>"));
+    QCOMPARE(text.count("<polyline "), 2);
+  }
+};
+
+REGISTER_TEST(HtmlTest)
+
+}  // namespace html_test
+
+#include "html_test.moc"
