@@ -200,7 +200,7 @@ std::vector<Finding> certain_findings(const Plan& plan) {
   std::vector<Finding> findings;
   for (const LintRule& rule : lint_rules()) {
     if (!rule.certain || is_off(config, rule.name)) continue;
-    for (const Fault& fault : rule.find(subject)) findings.push_back(unfixed(rule, fault));
+    for (const Fault& fault : find_faults(rule, subject)) findings.push_back(unfixed(rule, fault));
   }
   return findings;
 }

@@ -13,7 +13,7 @@ std::shared_ptr<const PricedPlan> price(const Plan& plan, RunConfig config) {
   priced->config = std::move(config);
   const LintSubject subject(plan, priced->config);
   priced->cost = cost_of(subject);
-  for (const LintRule& rule : lint_rules()) priced->faults.push_back(rule.find(subject));
+  for (const LintRule& rule : lint_rules()) priced->faults.push_back(find_faults(rule, subject));
   return priced;
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/lint/priced_plans.h"
 #include "engine/lint/rules/mesh_changes.h"
+#include "engine/lint/rules/strategy_settings.h"
 #include "engine/plan/schedules/schedule.h"
 
 namespace shardscope {
@@ -57,7 +58,9 @@ WhatNext what_next(const Plan& plan, const LintChoice& choice, std::stop_token s
   PricedPlans plans(plan, choice, stop);
   const RunConfig& config = plans.base()->config;
   WhatNext next{plans.base()->cost, {}};
-  for (Settings& settings : notches_of(LintSubject(plan, config))) {
+  const LintSubject subject(plan, config);
+  for (Settings& notch : notches_of(subject)) {
+    Settings settings = by_strategy(subject, std::move(notch));
     if (const std::shared_ptr<const PricedPlan> priced = plans.with(config, settings))
       next.notches.push_back({std::move(settings), priced->cost});
   }

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "engine/config/place.h"
+#include "engine/config/strategy.h"
 #include "engine/lint/rules/rules.h"
+#include "engine/lint/rules/strategy_settings.h"
 #include "engine/machine/machine_prices.h"
 
 namespace shardscope {
@@ -40,9 +42,19 @@ const std::vector<LintRule>& lint_rules() {
       padding_rule(),
       expert_imbalance_rule(),
       short_context_rule(),
+      bf16_accumulation_rule(),
       fragmentation_rule(),
   };
   return rules;
+}
+
+std::vector<Fault> find_faults(const LintRule& rule, const LintSubject& subject) {
+  std::vector<Fault> faults = rule.find(subject);
+  for (Fault& fault : faults) {
+    fault.place.path = strategy_place(subject.config, fault.place.path);
+    for (Settings& settings : fault.fixes) settings = by_strategy(subject, std::move(settings));
+  }
+  return faults;
 }
 
 const LintRule* find_lint_rule(const std::string& name) {

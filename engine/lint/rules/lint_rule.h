@@ -45,6 +45,8 @@ struct LintRule {
 
 // All rules, in the order of docs/lint.md; one line in lint_rule.cpp adds one.
 const std::vector<LintRule>& lint_rules();
+// What a rule finds, with places and fixes as the run file says them: by its strategy, where it has one.
+std::vector<Fault> find_faults(const LintRule& rule, const LintSubject& subject);
 // Null where none has this name.
 const LintRule* find_lint_rule(const std::string& name);
 
