@@ -11,7 +11,8 @@ import statistics
 OPERATORS = {
     "matrix products": ["einsum", "expert_linear", "expert_linear_grad", "grouped_linear", "grouped_linear_grad"],
     "convolutions": ["conv", "conv_grad_input", "conv_grad_kernel"],
-    "attention": ["attention", "attention_grad", "attention_sink", "attention_sink_grad", "rotary"],
+    "attention": ["attention", "attention_grad", "attention_sink", "attention_sink_grad", "rotary",
+                  "attention_block", "attention_block_grad", "merge_attention", "ring_attention", "roll", "zigzag"],
     "norms": ["layer_norm", "layer_norm_moments", "layer_norm_grad_input", "layer_norm_grad_moments",
               "layer_norm_grad_parameters", "rms_norm", "rms_norm_squares", "rms_norm_grad_input",
               "rms_norm_grad_product", "rms_norm_grad_scale"],

@@ -4,6 +4,7 @@
 #include "engine/ops/soft_cap.h"
 #include "engine/ops/split.h"
 #include "models/decoder_attention.h"
+#include "models/decoder_context.h"
 #include "models/decoder_experts.h"
 #include "models/decoder_feed_forward.h"
 #include "models/decoder_latent_attention.h"
@@ -44,7 +45,7 @@ ValueId add_positions(const DecoderModule& module, ValueId x, int64_t length) {
   if (length < o.positions) {
     table = module.module().append_all("split", {table}, SplitAttributes{0, {length, o.positions - length}})[0];
   }
-  return module.module().add(x, table);
+  return module.module().add(x, in_zigzag(module, table, 0, "zigzag"));
 }
 
 }  // namespace
@@ -55,10 +56,12 @@ Graph build_decoder(const DecoderOptions& options, const ModelContext& context, 
   for (ValueId value : {tokens, labels}) graph.values[value].logical = {"batch", "length"};
   const DecoderModule model(graph, options, context.seed, compute);
   const DecoderNames& names = options.names;
+  const ValueId ordered = in_zigzag(model, tokens, 1, "zigzag_tokens");
+  const ValueId targets = in_zigzag(model, labels, 1, "zigzag_labels");
 
   const DecoderModule embedding = model.child(names.token_embedding);
   const ValueId table = embedding.weight({options.vocabulary, options.width}, {"vocab", "embed"});
-  ValueId x = embedding.module().append("embedding", {tokens, table});
+  ValueId x = embedding.module().append("embedding", {ordered, table});
   graph.values[x].logical = {"batch", "length", "embed"};
   if (options.embedding_scale != 1) {
     x = embedding.module().append("scale", {x}, ScaleAttributes{options.embedding_scale});
@@ -74,7 +77,7 @@ Graph build_decoder(const DecoderOptions& options, const ModelContext& context, 
   ValueId logits = head.module().product(x, weight, "bse,ve->bsv");
   logits = head.module().cast(logits, DType::f32);
   if (options.logit_cap > 0) logits = head.module().append("soft_cap", {logits}, SoftCapAttributes{options.logit_cap});
-  set_outputs(graph, logits, mean_cross_entropy(graph, logits, labels));
+  set_outputs(graph, logits, mean_cross_entropy(graph, logits, targets));
   return graph;
 }
 

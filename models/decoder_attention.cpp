@@ -3,6 +3,7 @@
 #include "engine/ops/attention.h"
 #include "engine/ops/clip.h"
 #include "engine/ops/split.h"
+#include "models/decoder_context.h"
 #include "models/decoder_norm.h"
 
 namespace shardscope {
@@ -98,7 +99,7 @@ ValueId decoder_attention(const DecoderModule& module, ValueId x, const DecoderL
                     : project(of, x, heads[i]);
     if (o.head_clip > 0) y = of.module().append("clip", {y}, ClipBoundsAttributes{-o.head_clip, o.head_clip});
     if (normalised && o.head_norm == HeadNorm::head) y = decoder_norm(module.child(norms[i]), y, "kv");
-    if (i < 2 && layer.rotary) y = of.module().append("rotary", {y}, *layer.rotary);
+    if (i < 2 && layer.rotary) y = turn_by_position(of, y, *layer.rotary);
     operands.push_back(y);
   }
   AttentionAttributes attributes{true, {}};
@@ -106,7 +107,7 @@ ValueId decoder_attention(const DecoderModule& module, ValueId x, const DecoderL
   attributes.window = layer.window;
   attributes.soft_cap = o.score_cap;
   attributes.slopes = o.slopes;
-  const std::vector<ValueId> attended = ops.append_all("attention", operands, attributes);
+  const std::vector<ValueId> attended = attend(module, operands, attributes);
   ValueId context = attended[0];
   if (o.sinks) {
     const ValueId sinks = module.weight({o.heads}, {"heads"}, "sinks");

@@ -4,6 +4,7 @@
 
 #include "engine/ops/attention.h"
 #include "engine/ops/split.h"
+#include "models/decoder_context.h"
 #include "models/decoder_norm.h"
 
 namespace shardscope {
@@ -40,7 +41,7 @@ ValueId join_last(const DecoderModule& module, ValueId x, ValueId y, const char*
 }
 
 ValueId turned_by(const DecoderModule& module, ValueId x, const DecoderLayer& layer) {
-  return layer.rotary ? module.module().append("rotary", {x}, *layer.rotary) : x;
+  return layer.rotary ? turn_by_position(module, x, *layer.rotary) : x;
 }
 
 // One row (b, s, d) of each position for all heads, turned: (b, s, heads, d).
@@ -94,11 +95,10 @@ ValueId decoder_latent_attention(const DecoderModule& module, ValueId x, const D
 
   AttentionAttributes attributes{true, {}};
   attributes.scale = layer.scale;
-  const Module& ops = module.module();
-  ValueId context = ops.append("attention",
-                               {fill_up(queries, query, size, "fill_up"), fill_up(keys, key, size, "fill_up"),
-                                fill_up(module.child("value"), plain[1], size, "fill_up")},
-                               attributes);
+  ValueId context = attend(module,
+                           {fill_up(queries, query, size, "fill_up"), fill_up(keys, key, size, "fill_up"),
+                            fill_up(module.child("value"), plain[1], size, "fill_up")},
+                           attributes)[0];
   if (latent.value < size) context = split_last(module, context, latent.value, size - latent.value)[0];
   const DecoderModule output = module.child("o_proj");
   const ValueId weight = output.linear_weight(o.heads * latent.value, "heads", o.width, "embed");

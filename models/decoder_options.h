@@ -97,6 +97,7 @@ struct DecoderOptions {
   std::optional<DType> dtype;  // that its files say it is meant for
   DecoderNames names;
   TokenBlocks blocks;
+  int64_t ring_blocks = 1;  // of the length, that keys and values go round; 1: attention of all keys at once
 };
 
 }  // namespace shardscope

@@ -52,6 +52,18 @@ std::vector<Error> check_huggingface(const OptionList& options) {
   return errors;
 }
 
+// In how many blocks a sequence of `length`, split into `parts`, goes round a ring.
+int64_t ring_blocks(const std::string& way, const DecoderOptions& decoder, int64_t parts, int64_t length) {
+  const bool divides = length % (2 * parts) == 0;
+  const bool windows = std::ranges::any_of(decoder.layers, [](const DecoderLayer& layer) { return layer.window > 0; });
+  if (way == "gather" || (way == "auto" && (windows || !divides))) return 1;
+  if (divides) return parts;
+  throw Failure(Error{
+      "indivisible",
+      fmt::format("a sequence of {} positions has no {} chunks, two for each part of the ring", length, 2 * parts),
+      "model.context_attention", "\"gather\", or a length that divides"});
+}
+
 Graph build_huggingface(const OptionList& options, const ModelContext& context) {
   std::vector<Error> errors;
   DecoderOptions decoder = read_decoder(options, 1, errors);
@@ -66,6 +78,8 @@ Graph build_huggingface(const OptionList& options, const ModelContext& context) 
   }
   decoder.experts.capacity_factor = real_option(options, "capacity_factor");
   decoder.blocks = context.blocks;
+  decoder.ring_blocks =
+      ring_blocks(string_option(options, "context_attention"), decoder, context.blocks.length, length);
   return build_decoder(decoder, context, length, compute_dtype(options));
 }
 
@@ -118,6 +132,13 @@ ModelDefinition huggingface() {
             {"weights", "random"}},
            {"capacity_factor", 0.0, false, 0, 1e6,
             "room for tokens at a block of experts, over what it gets where all are chosen equally often; 0: for all"},
+           {"context_attention",
+            std::string("auto"),
+            false,
+            0,
+            0,
+            "of a split length: keys and values round a ring, or gathered; auto: a ring unless a layer has a window",
+            {"auto", "ring", "gather"}},
            compute_dtype_option()},
           check_huggingface,
           build_huggingface,

@@ -139,7 +139,7 @@ WrittenTraining write_training(const ResolvedRun& run, const Machine& machine, c
     made.resolved = pass("resolve", [&] {
       const SpecTargets arrays = spec_targets(training.graph);
       ResolvedSpecs specs = resolve_run_specs(sharding, *run.mesh, arrays.targets);
-      pin_exchanged_rows(run.split, arrays, training.graph, specs);
+      pin_tokens(run.split, arrays, training.graph, specs);
       return pin_specs(arrays, std::move(specs), training.graph, mesh, training.cotangents);
     });
     made.placed = pass("propagate", [&] {

@@ -45,6 +45,7 @@ void add_instruction(Hasher& hasher, const Instruction& instruction) {
   if (const CollectiveStart* start = instruction.as<CollectiveStart>()) {
     hasher.add(start->reduction).add(start->dtype);
     if (start->counted) hasher.add(start->counted);
+    if (start->shift != 0) hasher.add(start->shift);
   }
   if (const CollectiveDone* done = instruction.as<CollectiveDone>()) hasher.add(done->start);
   add_axes(hasher, instruction.axes());

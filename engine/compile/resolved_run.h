@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/compile/precision.h"
@@ -16,9 +18,9 @@ namespace shardscope {
 // Tokens and experts, as they are split (see token_split.h).
 struct TokenSplit {
   TokenBlocks blocks;
-  std::vector<std::string> experts;  // mesh axes that split experts, to which tokens travel
-  std::vector<std::string> tokens;   // that split tokens besides, those of the length first
-  std::string place, origin;         // of what splits experts, in the run file and for people
+  std::vector<std::string> batch, length;  // mesh axes that split them, major to minor
+  std::vector<std::string> experts;        // the last of the batch's, to which tokens travel; none: no token does
+  std::pair<std::string, std::string> place_of_tokens, place_of_experts;  // in the run file, and for people
 };
 
 // A run file's values with every name looked up, every option read and the mesh built, once: what the passes of

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include "engine/compile/training_graph.h"
 #include "engine/ops/registry.h"
@@ -28,70 +30,71 @@ int64_t parts(const AxisNames& axes, const Mesh& mesh) {
   return count;
 }
 
-bool are_kernels_of_experts(const std::vector<std::string>& logical) {
-  return logical.size() == 3 && logical[0] == "experts";
+bool is_tokens(const SpecTarget& target) {
+  return target.kind == SpecKind::input && target.logical == std::vector<std::string>{"batch", "length"};
 }
+
+bool is_kernels_of_experts(const SpecTarget& target) {
+  return target.kind == SpecKind::parameter && target.logical.size() == 3 && target.logical[0] == "experts";
+}
+
+bool has_experts(const std::vector<SpecTarget>& targets) { return std::ranges::any_of(targets, is_kernels_of_experts); }
 
 }  // namespace
 
-bool has_experts(const Graph& forward) {
-  return std::ranges::any_of(
-      forward.states, [&](const State& state) { return are_kernels_of_experts(forward.values[state.before].logical); });
-}
-
 TokenSplit token_split(const RunConfig& config, const StagedMesh& mesh, const Graph& forward) {
-  const std::vector<SpecTarget> targets = spec_targets(forward).targets;
-  const ResolvedSpecs resolved = resolve_run_specs(config.sharding, mesh, targets);
-  TokenSplit split;
-  if (!resolved.errors.empty()) return split;
+  std::vector<SpecTarget> targets = spec_targets(forward).targets;
+  std::erase_if(targets, [](const SpecTarget& target) { return !is_tokens(target) && !is_kernels_of_experts(target); });
+  const std::vector<ResolvedSpec> specs = resolve_run_specs(config.sharding, mesh, targets).specs;
   const Mesh& devices = mesh.of_a_stage;
-  AxisNames batch, length, experts;
+  TokenSplit split;
   for (size_t t = 0; t < targets.size(); ++t) {
-    const std::vector<std::string>& logical = targets[t].logical;
-    const ResolvedSpec& spec = resolved.specs[t];
-    if (targets[t].kind == SpecKind::input && logical == std::vector<std::string>{"batch", "length"}) {
-      batch = axes_of(spec, 0, devices);
-      length = axes_of(spec, 1, devices);
-    }
-    if (targets[t].kind == SpecKind::parameter && are_kernels_of_experts(logical)) {
-      experts = axes_of(spec, 0, devices);
-      split.place = spec.place;
-      split.origin = spec.origin;
+    if (is_tokens(targets[t])) {
+      split.batch = axes_of(specs[t], 0, devices);
+      split.length = axes_of(specs[t], 1, devices);
+      split.place_of_tokens = {specs[t].place, specs[t].origin};
+    } else {
+      split.experts = axes_of(specs[t], 0, devices);
+      split.place_of_experts = {specs[t].place, specs[t].origin};
     }
   }
-  split.blocks.batch = parts(batch, devices);
-  split.blocks.length = parts(length, devices);
-  const bool travels = !experts.empty() && experts.size() <= batch.size() &&
-                       std::equal(experts.rbegin(), experts.rend(), batch.rbegin());
-  if (!travels) return split;
-  split.blocks.experts = parts(experts, devices);
-  split.experts = experts;
-  split.tokens = length;
-  split.tokens.insert(split.tokens.end(), batch.begin(), batch.end() - static_cast<std::ptrdiff_t>(experts.size()));
+  const AxisNames &experts = split.experts, &batch = split.batch;
+  if (experts.size() > batch.size() || !std::equal(experts.rbegin(), experts.rend(), batch.rbegin())) {
+    split.experts.clear();
+  }
+  split.blocks = {has_experts(targets) ? parts(batch, devices) : 1, parts(split.length, devices),
+                  parts(split.experts, devices)};
   return split;
 }
 
-void pin_exchanged_rows(const TokenSplit& split, const SpecTargets& arrays, const Graph& graph,
-                        ResolvedSpecs& resolved) {
-  if (split.experts.empty()) return;
+void pin_tokens(const TokenSplit& split, const SpecTargets& arrays, const Graph& graph, ResolvedSpecs& resolved) {
   std::map<ValueId, size_t> target_of;
   for (size_t t = 0; t < arrays.values.size(); ++t) {
     if (arrays.targets[t].kind == SpecKind::activation) target_of[arrays.values[t]] = t;
   }
-  const auto pin = [&](ValueId rows) {
-    const auto found = target_of.find(rows);
-    if (found == target_of.end()) return;
+  const auto pin = [&](ValueId value, std::vector<AxisNames> dims, const std::pair<std::string, std::string>& place) {
+    const auto found = target_of.find(value);
+    if (found == target_of.end() || resolved.specs[found->second].pinned || place.first.empty()) return;
     ResolvedSpec& spec = resolved.specs[found->second];
-    if (spec.pinned) return;
-    spec.spec.dims = std::vector<AxisNames>{split.tokens, split.experts, AxisNames(), AxisNames()};
+    spec.spec.dims = std::move(dims);
     spec.pinned = true;
-    spec.place = split.place;
-    spec.origin = split.origin;
+    std::tie(spec.place, spec.origin) = place;
+  };
+  AxisNames tokens = split.length;
+  if (!split.experts.empty()) {
+    tokens.insert(tokens.end(), split.batch.begin(),
+                  split.batch.end() - static_cast<std::ptrdiff_t>(split.experts.size()));
+  }
+  const auto pin_rows = [&](ValueId rows) {
+    if (!split.experts.empty()) pin(rows, {tokens, split.experts, {}, {}}, split.place_of_experts);
   };
   for (const Op& op : graph.ops) {
     if (op.phase != Phase::forward) continue;
-    if (op.definition == &op_definition("dispatch")) pin(op.outputs[0]);
-    if (op.definition == &op_definition("combine")) pin(op.inputs[0]);
+    if (op.definition == &op_definition("dispatch")) pin_rows(op.outputs[0]);
+    if (op.definition == &op_definition("combine")) pin_rows(op.inputs[0]);
+    const bool tokens_again =
+        op.definition == &op_definition("zigzag") && graph.values[op.inputs[0]].kind == ValueKind::input;
+    if (tokens_again) pin(op.outputs[0], {split.batch, split.length}, split.place_of_tokens);
   }
 }
 

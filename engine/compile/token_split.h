@@ -12,8 +12,6 @@ namespace shardscope {
 
 struct SpecTargets;
 
-bool has_experts(const Graph& forward);
-
 // How a run file splits tokens and experts over a stage's mesh. Experts are told by the logical name "experts" of the
 // first dimension of kernels, tokens by "batch" and "length" of inputs. Tokens travel to experts where the axes that
 // split experts are the last that split the batch: where not, there is one block of all experts.
@@ -21,10 +19,9 @@ bool has_experts(const Graph& forward);
 // Example: a batch over (data, expert), experts over expert: data x expert blocks of tokens, expert blocks of experts.
 TokenSplit token_split(const RunConfig& config, const StagedMesh& mesh, const Graph& forward);
 
-// Pins what the ops dispatch and combine exchange to the devices that have the experts: of rows (blocks of tokens,
-// blocks of experts, ...) the first dimension over the batch's other axes, the second over those of the experts. What
-// the run file speaks of stays.
-void pin_exchanged_rows(const TokenSplit& split, const SpecTargets& arrays, const Graph& graph,
-                        ResolvedSpecs& resolved);
+// Pins what the run file does not speak of: tokens in another order, as the tokens; and what the ops dispatch and
+// combine exchange, to the devices that have the experts: of rows (blocks of tokens, blocks of experts, ...) the first
+// dimension over the other axes of the tokens, the second over those of the experts.
+void pin_tokens(const TokenSplit& split, const SpecTargets& arrays, const Graph& graph, ResolvedSpecs& resolved);
 
 }  // namespace shardscope

@@ -145,9 +145,7 @@ ForwardGraph build_forward(const RunConfig& config) {
   try {
     ModelContext context{run.microbatch_rows, config.deterministic, config.seed, run.sequence_length};
     result.graph = run.model->build(run.model_options, context);
-    if (run.mesh && run.batch_known && has_experts(*result.graph)) {
-      run.split = token_split(config, *run.mesh, *result.graph);
-    }
+    if (run.mesh && run.batch_known) run.split = token_split(config, *run.mesh, *result.graph);
     context.blocks = run.split.blocks;
     if (context.blocks != TokenBlocks{}) result.graph = run.model->build(run.model_options, context);
   } catch (const Failure& failure) {

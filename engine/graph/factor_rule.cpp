@@ -38,6 +38,11 @@ class RuleBuilder {
         if (factor.label == label) factor.size = size;
       }
     }
+    for (auto [label, shift] : labels_.rings) {
+      for (Factor& factor : rule_.factors) {
+        if (factor.label == label) factor.ring = shift;
+      }
+    }
     // Dimensions of one factor first; those of several then lack one at most.
     for (bool composed : {false, true}) {
       for (size_t i = 0; i < operands.size(); ++i) {

@@ -24,6 +24,9 @@ struct Factor {
   char label = '?';  // distinct within the op; shared by an op and its gradient
   int64_t size = 1;
   bool splittable = true;  // false: each device needs the whole dimension
+  // Index i of the result is index i - ring of the operand, which passes nothing else through. Split into single
+  // indices or not at all: then devices send what they have to the next but ring - 1 of them.
+  int64_t ring = 0;
   bool operator==(const Factor&) const = default;
 };
 
@@ -48,6 +51,7 @@ struct Labels {
   bool linear = false;
   std::vector<Reduction> reductions = {};            // per result; empty: all are sums
   std::vector<std::pair<char, int64_t>> sizes = {};  // of letters that the operands leave open
+  std::vector<std::pair<char, int64_t>> rings = {};  // of letters that go round
 };
 
 // The one place where letters get sizes: from the operands' shapes and `sizes`; a letter in parentheses is what the

@@ -8,6 +8,14 @@
 
 namespace shardscope {
 
+std::vector<int> ring_destinations(int64_t count, int64_t shift) {
+  std::vector<int> destination_of;
+  for (int64_t rank = 0; rank < count; ++rank) {
+    destination_of.push_back(static_cast<int>(((rank + shift) % count + count) % count));
+  }
+  return destination_of;
+}
+
 std::vector<int> permute_destinations(const Mesh& mesh, const Shape& shape, const Sharding& source,
                                       const Sharding& destination, const std::vector<int>& devices) {
   const int count = static_cast<int>(devices.size());

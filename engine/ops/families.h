@@ -29,6 +29,8 @@ std::vector<const OpDefinition*> layer_norm_ops();
 std::vector<const OpDefinition*> rms_norm_ops();
 std::vector<const OpDefinition*> attention_ops();
 std::vector<const OpDefinition*> attention_sink_ops();
+std::vector<const OpDefinition*> ring_attention_ops();
+std::vector<const OpDefinition*> zigzag_ops();
 std::vector<const OpDefinition*> dropout_ops();
 std::vector<const OpDefinition*> cross_entropy_ops();
 std::vector<const OpDefinition*> squared_error_ops();

@@ -17,9 +17,10 @@ uint64_t hash_of_frequencies(const RotaryAttributes& a) { return hash_bytes(std:
 
 std::string to_string(const RotaryAttributes& a) {
   if (a.frequencies.empty()) return "no frequencies";
-  return fmt::format("pairs={}{}{}, frequencies={}..{} ({:016x}), magnitude={}", a.frequencies.size(),
+  return fmt::format("pairs={}{}{}, frequencies={}..{} ({:016x}), magnitude={}{}", a.frequencies.size(),
                      a.interleaved ? " interleaved" : "", a.backward ? " backward" : "", a.frequencies.front(),
-                     a.frequencies.back(), hash_of_frequencies(a), a.magnitude);
+                     a.frequencies.back(), hash_of_frequencies(a), a.magnitude,
+                     a.blocks > 1 ? fmt::format(", zig-zag of {}", a.blocks) : "");
 }
 
 uint64_t hash_of(const RotaryAttributes& a) { return hash_of_frequencies(a) + (a.backward ? 1 : 0); }

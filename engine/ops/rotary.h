@@ -17,6 +17,7 @@ struct RotaryAttributes {
   float magnitude = 1;
   bool interleaved = false;
   bool backward = false;  // turned back: the transposed map, for gradients
+  int64_t blocks = 1;     // in which the sequence is in zig-zag order (zigzag.h); 1: in its own
   bool operator==(const RotaryAttributes&) const = default;
 };
 std::string to_string(const RotaryAttributes& attributes);

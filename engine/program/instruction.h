@@ -67,6 +67,9 @@ struct CollectiveStart {
   // something: by two more operands, i32 (q, p, n), as they lie before and after it. No other rows move then; bytes
   // are those of all rows, the most there may be.
   bool counted = false;
+  // A permute that is no reshard: the member at index i of the group sends to i + shift, modulo its size. 0: by what
+  // each of them holds and needs.
+  int64_t shift = 0;
 };
 struct CollectiveDone {
   InstructionKind collective = InstructionKind::all_gather;  // that of its start

@@ -398,6 +398,10 @@ std::unique_ptr<Executor::BoundInstruction> Executor::bind_start(const Collectiv
     }
     parts.push_back(std::move(part));
     if (collective.kind != InstructionKind::collective_permute) continue;
+    if (collective.shift != 0) {
+      destination_of = ring_destinations(collective.group_size, collective.shift);
+      continue;
+    }
     const std::vector<int> members = plan_.mesh.group(device_, {collective.axes.begin(), collective.axes.end()});
     std::vector<int> destinations = permute_destinations(plan_.mesh, from.shape, from.sharding, to.sharding, members);
     if (i > 0 && destinations != destination_of) throw inconsistent("the parts of a permute go to different devices");

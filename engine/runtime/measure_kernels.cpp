@@ -14,6 +14,7 @@
 #include "engine/ops/lion.h"
 #include "engine/ops/momentum_sgd.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/ring_attention.h"
 #include "engine/ops/rotary.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/sgd.h"
@@ -21,6 +22,7 @@
 #include "engine/ops/split.h"
 #include "engine/ops/stack.h"
 #include "engine/ops/top_k.h"
+#include "engine/ops/zigzag.h"
 #include "engine/runtime/measurements.h"
 #include "engine/runtime/timed_op.h"
 
@@ -132,6 +134,13 @@ std::vector<KernelCase> cases_of(int64_t rows) {
     cases.push_back({"attention", AttentionAttributes{causal, {}}, {query, query, query}});
     cases.push_back({"attention_grad", AttentionAttributes{causal, {}}, {query, query, query, query, lse, query}});
   }
+  const RingAttributes ring{{true, {}}, 1, length, 0};
+  cases.push_back({"attention_block", ring, {query, query, query}});
+  cases.push_back({"attention_block_grad", ring, {query, query, query, query, lse, query}});
+  cases.push_back({"merge_attention", {}, {query, lse, query, lse}});
+  cases.push_back({"ring_attention", ring, {query, query, query, query, lse}});
+  cases.push_back({"roll", RollAttributes{2, 1}, {query}});
+  cases.push_back({"zigzag", ZigzagAttributes{2, 1, false}, {query}});
   const TensorType sinks{{heads}};
   cases.push_back({"attention_sink", {}, {query, lse, sinks}});
   cases.push_back({"attention_sink_grad", {}, {query, query, lse, sinks}});

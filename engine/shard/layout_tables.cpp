@@ -310,6 +310,12 @@ int PlacementTable::add(const Placement& placement, uint64_t key) {
   }
   bytes_.push_back(bytes);
   const std::span<const TensorType> types = local;
+  if (const int ring = ring_factor(rule_, placement); ring >= 0) {
+    const auto payload = static_cast<double>(local.front().bytes());
+    seconds_.push_back(
+        problem_.prices.collective(InstructionKind::collective_permute, payload, placement.factors[ring]));
+    return index;
+  }
   seconds_.push_back(problem_.prices.compute(op_, types.first(operands_), types.subspan(operands_)));
   return index;
 }

@@ -169,7 +169,10 @@ class Lowering {
       outputs.push_back(define(op.outputs[i], result_sharding(rule, placement, static_cast<int>(i))));
     }
     const std::vector<int> made = outputs;
-    task().main.push_back(compute_instruction(id, std::move(inputs), std::move(outputs)));
+    const int ring = ring_factor(rule, placement);
+    task().main.push_back(ring < 0 ? compute_instruction(id, std::move(inputs), std::move(outputs))
+                                   : ring_instruction(op.phase, id, lowered_.program.values, mesh_, inputs[0],
+                                                      outputs[0], placement.factors[ring], rule.factors[ring].ring));
     for (size_t i = 0; i < op.outputs.size(); ++i) pin(op.outputs[i], made[i], id);
   }
 

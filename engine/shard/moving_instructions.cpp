@@ -22,6 +22,19 @@ Instruction reshard_instruction(const ReshardStep& part, const std::vector<Progr
   return instruction;
 }
 
+Instruction ring_instruction(Phase phase, OpId op, const std::vector<ProgramValue>& values, const Mesh& mesh,
+                             int operand, int result, const AxisList& axes, int64_t shift) {
+  const MovedArray moved{-1, -1, {op, operand, result}};
+  CollectiveStart permute{
+      InstructionKind::collective_permute, {operand}, {result}, {moved}, axes, group_size(axes, mesh)};
+  permute.dtype = values[operand].dtype;
+  permute.payload_bytes = values[operand].bytes();
+  permute.wire_bytes = static_cast<double>(permute.payload_bytes);
+  permute.bytes_touched = 2 * static_cast<double>(permute.payload_bytes);
+  permute.shift = shift;
+  return {phase, op, std::move(permute)};
+}
+
 TransferInstructions transfer_instructions(const std::vector<ProgramValue>& values, const Graph& graph,
                                            const std::vector<int>& held, const std::vector<int>& received,
                                            int channel) {

@@ -15,6 +15,10 @@ namespace shardscope {
 Instruction reshard_instruction(const ReshardStep& part, const std::vector<ProgramValue>& values, const Mesh& mesh,
                                 const Cause& cause, int source, int made);
 
+// An op that passes its operand on round the devices along `axes`, by `shift` of them.
+Instruction ring_instruction(Phase phase, OpId op, const std::vector<ProgramValue>& values, const Mesh& mesh,
+                             int operand, int result, const AxisList& axes, int64_t shift);
+
 // What a stage holds, and what another one receives of it, in one message of that channel.
 struct TransferInstructions {
   Instruction send, receive;

@@ -39,6 +39,13 @@ void add_dimension_axes(const FactorRule& rule, const DimensionFactors& dimensio
   }
 }
 
+int ring_factor(const FactorRule& rule, const Placement& placement) {
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    if (rule.factors[f].ring != 0 && !placement.factors[f].empty()) return static_cast<int>(f);
+  }
+  return -1;
+}
+
 bool is_contiguous(const FactorRule& rule, const Placement& placement, const Mesh& mesh) {
   auto fits = [&](const std::vector<DimensionFactors>& dims) {
     for (const DimensionFactors& dimension : dims) {
@@ -52,6 +59,10 @@ bool is_contiguous(const FactorRule& rule, const Placement& placement, const Mes
     }
     return true;
   };
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    const int64_t parts = group_size(placement.factors[f], mesh);
+    if (rule.factors[f].ring != 0 && parts > 1 && parts != rule.factors[f].size) return false;
+  }
   for (const auto& dims : rule.operands) {
     if (!fits(dims)) return false;
   }

@@ -37,7 +37,9 @@ AxisList dimension_axes(const DimensionFactors& dimension, const Placement& plac
 void add_dimension_axes(const FactorRule& rule, const DimensionFactors& dimension, const AxisList& axes,
                         const Mesh& mesh, Placement& placement);
 // True where every dimension is cut into contiguous parts: a factor is split only where those before it in its
-// dimension are split wholly.
+// dimension are split wholly; and every factor that goes round a ring into single indices or not at all.
+// The factor round which the op passes its operand on between devices; -1: there is none, or it is not split.
+int ring_factor(const FactorRule& rule, const Placement& placement);
 bool is_contiguous(const FactorRule& rule, const Placement& placement, const Mesh& mesh);
 
 // True where every factor may be split as the placement says: splittable, divided, no axis twice, partial only if

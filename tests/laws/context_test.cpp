@@ -1,7 +1,10 @@
 #include <QtTest>
 
 #include <algorithm>
+#include <map>
 
+#include "engine/ops/zigzag.h"
+#include "tests/base/errors_of.h"
 #include "tests/laws/serial_training.h"
 #include "tests/test_program.h"
 
@@ -13,8 +16,10 @@ using namespace shardscope::test;
 namespace {
 
 // The length of every sequence is split over the axis context.
-RunConfig run_of(const std::string& preset, const std::vector<int64_t>& mesh, LayoutMode mode) {
-  RunConfig config = system_run(preset, system_preset(preset).small);
+RunConfig run_of(const std::string& preset, const std::vector<int64_t>& mesh, LayoutMode mode, const char* way) {
+  std::vector<std::string> settings = system_preset(preset).small;
+  settings.push_back(std::string("model.context_attention=") + way);
+  RunConfig config = system_run(preset, settings);
   config.mesh_axes = {{"data", mesh[0]}, {"context", mesh[1]}, {"model", mesh[2]}};
   config.sharding.mode = mode;
   config.sharding.in = config.sharding.out = PartitionSpec{{{"data"}, {"context"}}};
@@ -38,13 +43,16 @@ class ContextTest : public QObject {
     QTest::addColumn<QString>("preset");
     QTest::addColumn<QList<qint64>>("sizes");
     QTest::addColumn<bool>("as_written");
+    QTest::addColumn<bool>("ring");
     for (const std::string& preset : decoders()) {
       for (const std::vector<int64_t>& mesh : meshes_of(3)) {
         if (mesh[1] == 1 || mesh[2] > 2) continue;
         for (LayoutMode mode : {LayoutMode::fastest, LayoutMode::as_written}) {
-          QTest::newRow(text_of(preset, mesh, mode).c_str())
-              << QString::fromStdString(preset) << QList<qint64>(mesh.begin(), mesh.end())
-              << (mode == LayoutMode::as_written);
+          for (bool ring : {false, true}) {
+            QTest::newRow((text_of(preset, mesh, mode) + (ring ? " ring" : " gather")).c_str())
+                << QString::fromStdString(preset) << QList<qint64>(mesh.begin(), mesh.end())
+                << (mode == LayoutMode::as_written) << ring;
+          }
         }
       }
     }
@@ -53,9 +61,11 @@ class ContextTest : public QObject {
     QFETCH(QString, preset);
     QFETCH(QList<qint64>, sizes);
     QFETCH(bool, as_written);
+    QFETCH(bool, ring);
     const std::string name = preset.toStdString();
     const LayoutMode mode = as_written ? LayoutMode::as_written : LayoutMode::fastest;
-    const Plan plan = compile({run_of(name, {sizes.begin(), sizes.end()}, mode), reference_host()});
+    const Plan plan =
+        compile({run_of(name, {sizes.begin(), sizes.end()}, mode, ring ? "ring" : "gather"), reference_host()});
     const ThreadTraining training = train_in_threads(plan, serial_steps);
     compare_with_serial(training, serial_training(system_preset(name)), 1e-3, is_key_bias);
     compare_with_prediction(training, plan);
@@ -64,7 +74,7 @@ class ContextTest : public QObject {
   // Of each op that is as long as the sequence a device works on its part; keys and values alone are whole.
   void queries_stay_split_and_keys_are_gathered() {
     for (const std::string& preset : decoders()) {
-      const Plan plan = compile({run_of(preset, {1, 4, 1}, LayoutMode::as_written), reference_host()});
+      const Plan plan = compile({run_of(preset, {1, 4, 1}, LayoutMode::as_written, "gather"), reference_host()});
       int attentions = 0;
       for (const Instruction& instruction : plan.instructions()) {
         const Compute* compute = instruction.as<Compute>();
@@ -81,6 +91,58 @@ class ContextTest : public QObject {
         if (logits) QCOMPARE(value.local_shape[1], int64_t{4});
       }
     }
+  }
+
+  // Keys and values are sent on to the next device, in backward with their gradients, and are whole nowhere.
+  void round_a_ring_no_device_has_all_keys() {
+    for (const std::string& preset : decoders()) {
+      const Plan plan = compile({run_of(preset, {1, 4, 1}, LayoutMode::as_written, "ring"), reference_host()});
+      std::map<Phase, int> sent;
+      int blocks = 0;
+      for (const Instruction& instruction : plan.instructions()) {
+        if (const Compute* compute = instruction.as<Compute>()) {
+          if (plan.graph->ops[instruction.op].definition->name() != "attention_block") continue;
+          ++blocks;
+          for (int operand : compute->operands) QCOMPARE(plan.program.values[operand].local_shape[1], int64_t{4});
+        }
+        const CollectiveStart* start = instruction.as<CollectiveStart>();
+        if (start && start->shift == 1) ++sent[instruction.phase];
+      }
+      QVERIFY2(blocks > 0 && blocks % 4 == 0, preset.c_str());
+      const int layers = blocks / 4;
+      QCOMPARE(sent[Phase::forward], 2 * 3 * layers);
+      QCOMPARE(sent[Phase::backward], 2 * (3 + 4) * layers);
+    }
+  }
+
+  // Zig-zag: the pairs of a query and a key before it that each device works on differ by less than 5 %.
+  void devices_share_the_work_evenly() {
+    for (int64_t blocks : {2, 4, 8, 16}) {
+      const Zigzag order{blocks, 64 * blocks};
+      std::vector<int64_t> pairs(static_cast<size_t>(blocks));
+      for (int64_t index = 0; index < order.length; ++index) {
+        pairs[static_cast<size_t>(index / 64)] += order.position(index) + 1;
+      }
+      const auto [least, most] = std::ranges::minmax(pairs);
+      QVERIFY(static_cast<double>(most) < 1.05 * static_cast<double>(least));
+    }
+  }
+
+  void automatically_a_ring_unless_a_layer_has_a_window() {
+    const auto has_ring = [](const char* preset) {
+      const Plan plan = compile({run_of(preset, {1, 2, 1}, LayoutMode::as_written, "auto"), reference_host()});
+      return std::ranges::any_of(plan.graph->ops, [](const Op& op) { return op.definition->name() == "roll"; });
+    };
+    QVERIFY(has_ring("llama_tiny"));
+    QVERIFY(!has_ring("gemma3_tiny"));
+  }
+
+  void a_length_that_has_no_chunks_is_refused() {
+    RunConfig config = run_of("llama_tiny", {1, 8, 1}, LayoutMode::as_written, "ring");
+    config = with_settings(config, {"data.sequence_length=24"});
+    const Error error = error_of([&] { compile({config, reference_host()}); });
+    QCOMPARE(error.code, std::string("indivisible"));
+    QCOMPARE(to_string(error.place), std::string("model.context_attention"));
   }
 };
 

@@ -15,12 +15,14 @@
 #include "engine/ops/initialise.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/ring_attention.h"
 #include "engine/ops/rotary.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/soft_cap.h"
 #include "engine/ops/split.h"
 #include "engine/ops/stack.h"
 #include "engine/ops/top_k.h"
+#include "engine/ops/zigzag.h"
 #include "models/linen.h"
 #include "models/losses.h"
 #include "tests/laws/agreement.h"
@@ -203,6 +205,40 @@ Layer rotated(bool interleaved) {
   };
 }
 
+// The elements of each row as 4 positions with 2 heads of 5, in zig-zag order round a ring of two.
+ValueId ring_attention_layer(Graph& graph, const Linen& m, ValueId x, ValueId) {
+  RingAttributes ring{{true, {}}, 2, 4, 0};
+  const auto heads = [&](const char* name) {
+    const ValueId rows = append(graph, "rearrange", {square_dense(m.child(name), x)}, EquationAttributes{"bse->b(se)"});
+    const ValueId cut = append(graph, "rearrange", {rows}, EquationAttributes{"b(thd)->bthd", {{'t', 4}, {'h', 2}}});
+    return append(graph, "zigzag", {cut}, ZigzagAttributes{2, 1, false});
+  };
+  const ValueId query = heads("query"), key = heads("key");
+  const ValueId value = append(graph, "roll", {heads("value")}, RollAttributes{2, 1});
+  const auto block = [&](ValueId k, ValueId v) {
+    return graph.ops[graph.add_op(op_definition("attention_block"), "block", Phase::forward, {query, k, v}, ring)]
+        .outputs;
+  };
+  const std::vector<ValueId> first = block(key, value);
+  ring.step = 1;
+  const std::vector<ValueId> second =
+      block(append(graph, "roll", {key}, RollAttributes{2, 1}), append(graph, "roll", {value}, RollAttributes{2, 1}));
+  const OpId merge = graph.add_op(op_definition("merge_attention"), "merge", Phase::forward,
+                                  {first[0], first[1], second[0], second[1]});
+  const std::vector<ValueId> merged = graph.ops[merge].outputs;
+  ring.step = 0;
+  const OpId result = graph.add_op(op_definition("ring_attention"), "ring", Phase::forward,
+                                   {query, key, value, merged[0], merged[1]}, ring);
+  const std::vector<ValueId> made = graph.ops[result].outputs;
+  const InitialiseAttributes zero{InitialiseAttributes::Kind::constant, 0, {}, {{2}, DType::f32}};
+  State& state = graph.states[graph.add_state(op_definition("initialise"), zero, "params", {"params", "ring_sinks"})];
+  state.trainable = true;
+  const ValueId sinks = state.before;
+  const ValueId context = append(graph, "attention_sink", {made[0], made[1], sinks});
+  const ValueId row = append(graph, "rearrange", {context}, EquationAttributes{"bthd->b(thd)"});
+  return append(graph, "rearrange", {row}, EquationAttributes{"b(se)->bse", {{'s', sequence}}});
+}
+
 // Four experts, two of them for each position.
 Layer experts(TopKAttributes choice) {
   return [=](Graph& graph, const Linen& m, ValueId x, ValueId) {
@@ -296,6 +332,7 @@ std::vector<NamedNetwork> networks() {
       {"experts by sigmoids", 0, experts({.score = TopKAttributes::Score::sigmoid, .k = 2, .normalise = true})},
       {"dispatched experts", 0, dispatched_experts(2 * sequence)},
       {"dispatched experts, some dropped", 0, dispatched_experts(3)},
+      {"ring attention", 0, ring_attention_layer},
       {"attention with sinks", 0, attention_with_sinks},
       {"attention in a window", 0, grouped_attention(2, false, window)},
       {"attention with a soft cap", 0, grouped_attention(4, false, capped)},

@@ -81,6 +81,7 @@ class OpPlacementTest : public QObject {
     placements.insert(placements.end(), reversed.begin(), reversed.end());
     QVERIFY(rule.factors.empty() || placements.size() > 2);
     for (const Placement& placement : placements) {
+      if (ring_factor(rule, placement) >= 0) continue;  // sent on, by no kernel
       check(c, rule, placement, mesh, result_types, operands, wholes);
       if (QTest::currentTestFailed()) return;
     }

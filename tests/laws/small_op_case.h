@@ -23,6 +23,15 @@ inline std::vector<OpCase> small_op_cases() {
   const TensorType two = array({4, 8, 2, 12}), one = array({4, 8, 1, 12}), features = array({16});
   using Kind = InitialiseAttributes::Kind;
   const TensorType four = tokens({4, 8, 4});
+  const auto ring = [](int64_t step) { return RingAttributes{{true, {}}, 2, 8, step}; };
+  const auto extended_ring = [](int64_t step) {
+    RingAttributes attributes{{true, {}}, 2, 8, step};
+    attributes.attention.window = 3;
+    attributes.attention.soft_cap = 0.6;
+    attributes.attention.scale = 0.4;
+    attributes.attention.slopes = {0.5f, 0.25f, 0.125f, 0.0625f};
+    return attributes;
+  };
   // Blocks of half a row, for experts in two blocks; where some are dropped, there is room for 5 of 16.
   const DispatchAttributes blocks{4, 2, 4, 2, 16, false}, summed_blocks{4, 2, 4, 2, 16, true};
   const DispatchAttributes dropping_blocks{4, 2, 4, 2, 5, false};
@@ -106,6 +115,21 @@ inline std::vector<OpCase> small_op_cases() {
       {"expert_linear_grad", {q, four, q}, ExpertLinearAttributes{4, false}, {}},
       {"expert_linear_grad", {q, four, x}, ExpertLinearAttributes{4, false}, {}},
       {"expert_linear", {x, four, array({4, 16, 12})}, ExpertLinearAttributes{4, true}, {}},
+      {"rotary", {q}, RotaryAttributes{{1.0f, 0.3f, 0.1f}, 1, false, false, 2}, {}},
+      {"zigzag", {ids}, ZigzagAttributes{2, 1, false}, {}},
+      {"zigzag", {x}, ZigzagAttributes{2, 1, true}, {}},
+      {"attention_block", {q, q, q}, ring(0), {}},
+      {"attention_block", {q, two, two}, ring(1), {}},
+      {"attention_block", {q, one, one}, extended_ring(0), {}},
+      {"attention_block", {q, one, one}, extended_ring(1), {}},
+      {"attention_block_grad", {q, q, q, q, lse, q}, ring(1), {}},
+      {"attention_block_grad", {q, two, two, q, lse, q, lse}, ring(0), {}},
+      {"attention_block_grad", {q, one, one, q, lse, q}, extended_ring(0), {}},
+      {"attention_block_grad", {q, one, one, q, lse, q}, extended_ring(1), {}},
+      {"merge_attention", {q, lse, q, lse}, {}, {}},
+      {"ring_attention", {q, two, two, q, lse}, ring(0), {}},
+      {"roll", {q}, RollAttributes{4, 1}, {}},
+      {"roll", {ids}, RollAttributes{2, -1}, {}},
       {"expert_counts", {four}, blocks, {}},
       {"expert_counts", {four}, dropping_blocks, {}},
       {"dispatch", {x, four, counts}, blocks, {}},

@@ -174,6 +174,27 @@ Family dispatch() {
            DispatchAttributes{8, 2, 2, 2, 5, false}, DispatchAttributes{8, 2, 2, 2, 6, true}}};
 }
 
+Family ring_attention() {
+  const AttentionAttributes causal{true, {}};
+  const RingAttributes made{causal, 2, 8, 0};
+  [[maybe_unused]] const auto& [attention, blocks, length, step] = made;
+  return {"ring_attention",
+          {made, RingAttributes{{}, 2, 8, 0}, RingAttributes{causal, 4, 8, 0}, RingAttributes{causal, 2, 16, 0},
+           RingAttributes{causal, 2, 8, 1}}};
+}
+
+Family roll() {
+  const RollAttributes made{2, 1};
+  [[maybe_unused]] const auto& [blocks, shift] = made;
+  return {"roll", {made, RollAttributes{4, 1}, RollAttributes{2, -1}}};
+}
+
+Family zigzag() {
+  const ZigzagAttributes made{2, 1, false};
+  [[maybe_unused]] const auto& [blocks, dimension, back] = made;
+  return {"zigzag", {made, ZigzagAttributes{4, 1, false}, ZigzagAttributes{2, 0, false}, ZigzagAttributes{2, 1, true}}};
+}
+
 Family grouped_linear() {
   const GroupedLinearAttributes made{false, 0.5};
   [[maybe_unused]] const auto& [transposed, filled] = made;
@@ -182,12 +203,12 @@ Family grouped_linear() {
 
 Family rotary() {
   const RotaryAttributes made{{1.0f, 0.5f, 0.25f}, 1, false, false};
-  [[maybe_unused]] const auto& [frequencies, magnitude, interleaved, backward] = made;
-  return {
-      "rotary",
-      {made, RotaryAttributes{{1.0f, std::nextafter(0.5f, 1.0f), 0.25f}, 1, false, false},
-       RotaryAttributes{{1.0f, 0.5f, 0.25f}, std::nextafter(1.0f, 2.0f), false, false},
-       RotaryAttributes{{1.0f, 0.5f, 0.25f}, 1, true, false}, RotaryAttributes{{1.0f, 0.5f, 0.25f}, 1, false, true}}};
+  [[maybe_unused]] const auto& [frequencies, magnitude, interleaved, backward, order] = made;
+  return {"rotary",
+          {made, RotaryAttributes{{1.0f, std::nextafter(0.5f, 1.0f), 0.25f}, 1, false, false},
+           RotaryAttributes{{1.0f, 0.5f, 0.25f}, std::nextafter(1.0f, 2.0f), false, false},
+           RotaryAttributes{{1.0f, 0.5f, 0.25f}, 1, true, false}, RotaryAttributes{{1.0f, 0.5f, 0.25f}, 1, false, true},
+           RotaryAttributes{{1.0f, 0.5f, 0.25f}, 1, false, false, 2}}};
 }
 
 Family cast() {
@@ -320,7 +341,8 @@ class AttributesTest : public QObject {
                    a.are<MomentumSgdAttributes>() || a.are<LionAttributes>() || a.are<ClipAttributes>() ||
                    a.are<ConvAttributes>() || a.are<SoftCapAttributes>() || a.are<ClipBoundsAttributes>() ||
                    a.are<SplitAttributes>() || a.are<RotaryAttributes>() || a.are<TopKAttributes>() ||
-                   a.are<ExpertLinearAttributes>() || a.are<DispatchAttributes>() || a.are<GroupedLinearAttributes>(),
+                   a.are<ExpertLinearAttributes>() || a.are<DispatchAttributes>() || a.are<GroupedLinearAttributes>() ||
+                   a.are<RingAttributes>() || a.are<RollAttributes>() || a.are<ZigzagAttributes>(),
                one.op.c_str());
     }
   }

@@ -21,6 +21,7 @@
 #include "engine/ops/lion.h"
 #include "engine/ops/momentum_sgd.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/ring_attention.h"
 #include "engine/ops/rotary.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/sgd.h"
@@ -28,6 +29,7 @@
 #include "engine/ops/split.h"
 #include "engine/ops/stack.h"
 #include "engine/ops/top_k.h"
+#include "engine/ops/zigzag.h"
 
 namespace shardscope::test {
 
@@ -71,6 +73,9 @@ inline std::vector<OpCase> op_cases() {
   const ScaleAttributes mean{0.5};
   const InitialiseAttributes normal{InitialiseAttributes::Kind::normal, 0.02, {0, 1}, {{12, 24}, DType::f32}};
   const InitialiseAttributes sinusoidal{InitialiseAttributes::Kind::sinusoidal, 1e4, {}, {{12, 24}, DType::f32}};
+  const TensorType ring_query = array({12, 12, 12, 24}), ring_key = array({12, 12, 6, 24});
+  const TensorType ring_lse = array({12, 12, 12});
+  const RingAttributes ring{{true, {}}, 6, 12, 2};
   // Six blocks of four tokens along the batch, three of them along the length, for experts in two blocks of six.
   const DispatchAttributes blocks{12, 2, 6, 3, 18, false};
   const TensorType choices = tokens({12, 6, 6}), counts = tokens({18, 2, 6}), sent = array({18, 2, 18, 24});
@@ -128,6 +133,13 @@ inline std::vector<OpCase> op_cases() {
           {"split", {x}, SplitAttributes{2, {6, 18}}, {0}},
           {"concatenate", {x, x}, SplitAttributes{2, {24, 24}}, {0, 1}},
           {"rotary", {query}, RotaryAttributes{{1.0f, 0.25f, 0.125f}, 1.5f, false, false}, {0}},
+          {"zigzag", {tokens({12, 12})}, ZigzagAttributes{6, 1, false}, {}},
+          {"zigzag", {x}, ZigzagAttributes{6, 0, true}, {0}},
+          {"roll", {query}, RollAttributes{6, 1}, {0}},
+          {"attention_block", {ring_query, ring_key, ring_key}, ring, {}},
+          {"attention_block_grad", {ring_query, ring_key, ring_key, ring_query, ring_lse, ring_query}, ring, {}},
+          {"merge_attention", {ring_query, ring_lse, ring_query, ring_lse}, {}, {}},
+          {"ring_attention", {ring_query, ring_key, ring_key, ring_query, ring_lse}, ring, {0, 1, 2}},
           {"attention_sink", {query, lse, array({12})}, {}, {0, 1, 2}},
           {"attention_sink_grad", {query, query, lse, array({12})}, {}, {}},
           {"top_k", {x}, TopKAttributes{.k = 6}, {0}},

@@ -41,6 +41,7 @@ std::vector<NamedReference> global_norm_references();
 std::vector<NamedReference> grouped_linear_references();
 std::vector<NamedReference> initialise_references();
 std::vector<NamedReference> layer_norm_references();
+std::vector<NamedReference> ring_attention_references();
 std::vector<NamedReference> rms_norm_references();
 std::vector<NamedReference> rotary_references();
 std::vector<NamedReference> sgd_references();

@@ -17,13 +17,13 @@ const Registry& registry() {
   static const Registry all = [] {
     Registry map;
     for (auto family :
-         {adam_references,        attention_references,     conv_references,           cross_entropy_references,
-          dropout_references,     elementwise_references,   embedding_references,      equation_references,
-          global_norm_references, initialise_references,    layer_norm_references,     next_token_references,
-          rms_norm_references,    sgd_references,           momentum_sgd_references,   lion_references,
-          no_update_references,   squared_error_references, stack_references,          activation_references,
-          expert_references,      dispatch_references,      grouped_linear_references, attention_sink_references,
-          rotary_references,      split_references}) {
+         {adam_references,           attention_references,     conv_references,           cross_entropy_references,
+          dropout_references,        elementwise_references,   embedding_references,      equation_references,
+          global_norm_references,    initialise_references,    layer_norm_references,     next_token_references,
+          rms_norm_references,       sgd_references,           momentum_sgd_references,   lion_references,
+          no_update_references,      squared_error_references, stack_references,          activation_references,
+          expert_references,         dispatch_references,      grouped_linear_references, ring_attention_references,
+          attention_sink_references, rotary_references,        split_references}) {
       for (const NamedReference& named : family()) map.emplace(named.op, named.results);
     }
     return map;

@@ -1,4 +1,5 @@
 #include "engine/ops/rotary.h"
+#include "engine/ops/zigzag.h"
 
 #include <complex>
 
@@ -15,7 +16,7 @@ Results rotary(const Call& call) {
   const auto pairs = static_cast<int64_t>(attributes.frequencies.size());
   Values y = call.values(0);
   for (int64_t row = 0; row < shape[0] * shape[1]; ++row) {
-    const auto position = static_cast<float>(row % shape[1]);
+    const auto position = static_cast<float>(Zigzag{attributes.blocks, shape[1]}.position(row % shape[1]));
     for (int64_t head = row * shape[2]; head < (row + 1) * shape[2]; ++head) {
       for (int64_t i = 0; i < pairs; ++i) {
         const double angle = attributes.frequencies[static_cast<size_t>(i)] * position;  // in f32

@@ -71,6 +71,7 @@ bool is_composed(const FactorRule& rule) { return is_composed(rule.operands) || 
 bool sizes_are_attributes(const OpCase& one) {
   return one.op == "embedding_grad" || one.op == "constant" || one.op == "initialise" || one.op == "expert_linear" ||
          one.op == "expert_linear_grad" || one.attributes.are<DispatchAttributes>() ||
+         one.attributes.are<RingAttributes>() || one.attributes.are<RollAttributes>() ||
          (one.attributes.are<EquationAttributes>() && !one.attributes.as<EquationAttributes>().sizes.empty());
 }
 
@@ -157,7 +158,8 @@ class PlacementTest : public QObject {
     }
   }
 
-  // By definition: it divides, only linear ops work on partial sums, and what a device holds of a dimension is one run.
+  // By definition: it divides, what goes round a ring is whole or in single parts, only linear ops work on partial
+  // sums, and what a device holds of a dimension is one run.
   void no_legal_placement_is_left_out_and_every_one_is_contiguous() {
     for (const Mesh& mesh : {Mesh({{"a", 2}, {"b", 3}}), Mesh({{"a", 2}, {"b", 6}, {"c", 2}})}) {
       for (const OpCase& one : op_cases()) {
@@ -171,6 +173,7 @@ class PlacementTest : public QObject {
             int64_t parts = 1;
             for (AxisIndex axis : placement.factors[f]) parts *= mesh.axis_size(axis);
             fits &= rule.factors[f].size % parts == 0 && (rule.factors[f].splittable || parts == 1);
+            fits &= rule.factors[f].ring == 0 || parts == 1 || parts == rule.factors[f].size;
           }
           auto check = [&](const std::vector<std::vector<DimensionFactors>>& arrays) {
             for (const std::vector<DimensionFactors>& dims : arrays) {

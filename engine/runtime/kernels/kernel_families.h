@@ -41,6 +41,7 @@ std::vector<NamedKernel> next_token_kernels();
 std::vector<NamedKernel> rearrange_kernels();
 std::vector<NamedKernel> reduce_sum_kernels();
 std::vector<NamedKernel> relu_kernels();
+std::vector<NamedKernel> ring_attention_kernels();
 std::vector<NamedKernel> rms_norm_kernels();
 std::vector<NamedKernel> rotary_kernels();
 std::vector<NamedKernel> scale_kernels();
@@ -53,6 +54,7 @@ std::vector<NamedKernel> squared_error_kernels();
 std::vector<NamedKernel> stack_kernels();
 std::vector<NamedKernel> top_k_kernels();
 std::vector<NamedKernel> weighted_sum_kernels();
+std::vector<NamedKernel> zigzag_kernels();
 
 template <class T>
 std::unique_ptr<Kernel> construct(const KernelArguments& arguments) {

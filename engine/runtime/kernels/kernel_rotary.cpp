@@ -39,7 +39,8 @@ class RotaryKernel : public Kernel {
     stride_ = attributes.interleaved ? 2 : 1;
     distance_ = attributes.interleaved ? 1 : pairs_;
     sign_ = attributes.backward ? -1.0f : 1.0f;
-    table_ = rotary_table(attributes.frequencies, attributes.magnitude, x.offset[1], positions_);
+    table_ = rotary_table(attributes.frequencies, attributes.magnitude, x.offset[1], positions_,
+                          {attributes.blocks, x.global_shape[1]});
   }
 
   void run(const StepContext&) override {

@@ -1,0 +1,327 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "engine/base/vector_versions.h"
+#include "engine/runtime/kernels/attention_head.h"
+#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/ring_block.h"
+#include "engine/runtime/kernels/serial_product.h"
+#include "engine/runtime/kernels/vector_math.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr float lowest = std::numeric_limits<float>::lowest();
+
+// Scores become weights; returns the logarithm of the sum of their exponentials, the lowest number where none is seen.
+constexpr auto weigh_row = vector_versions([](float* scores, int64_t count) {
+  float top = -std::numeric_limits<float>::infinity();
+#pragma omp simd reduction(max : top)
+  for (int64_t i = 0; i < count; ++i) top = std::max(top, scores[i]);
+  if (!(top >= lowest)) {
+    std::fill_n(scores, count, 0.0f);
+    return lowest;
+  }
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) {
+    scores[i] = vector_exp(scores[i] - top);
+    sum += scores[i];
+  }
+  const float share = 1.0f / sum;
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) scores[i] *= share;
+  return top + std::log(sum);
+});
+
+// Scores become weights by the log-sum-exp of all keys, d weights become d products.
+constexpr auto weigh_row_back =
+    vector_versions([](float* scores, float* dweights, const float* derivatives, float lse, float mean, int64_t count) {
+#pragma omp simd
+      for (int64_t i = 0; i < count; ++i) {
+        const float weight = vector_exp(scores[i] - lse);
+        scores[i] = weight;
+        dweights[i] = weight * (dweights[i] - mean) * derivatives[i];
+      }
+    });
+
+// In double: what it is subtracted from nearly cancels it.
+constexpr auto row_dot = vector_versions([](const float* a, const float* b, int64_t count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return static_cast<float>(sum);
+});
+
+// A thread's arrays, and its products of tiles.
+struct TileScratch {
+  float *scores, *dweights = nullptr, *derivatives = nullptr;
+  void* blocks;
+  int64_t block_bytes;
+
+  TileScratch(const KernelArguments& arguments, const RingBlock& ring, int thread, bool back) {
+    WorkspaceCursor cursor(arguments, thread);
+    scores = cursor.take(ring.scores_floats);
+    if (back) dweights = cursor.take(ring.scores_floats), derivatives = cursor.take(ring.scores_floats);
+    blocks = cursor.rest();
+    block_bytes = cursor.left();
+  }
+
+  void multiply(const MatrixProductShape& shape, const float* a, const float* b, float* c) const {
+    make_eigen_product(shape, block_bytes)->run(a, b, c, blocks);
+  }
+};
+
+// (rows of queries) x (keys), transposed.
+MatrixProductShape by_keys(const RingBlock& ring, const RingBlock::Tile& tile) {
+  MatrixProductShape shape{.m = tile.rows, .n = tile.keys, .k = ring.head_size, .transpose_b = true};
+  shape.lda = ring.query_row;
+  shape.ldb = ring.key_row;
+  shape.ldc = tile.keys;
+  return shape;
+}
+
+// (weights) x (values): rows of queries.
+MatrixProductShape over_keys(const RingBlock& ring, const RingBlock::Tile& tile) {
+  MatrixProductShape shape{.m = tile.rows, .n = ring.head_size, .k = tile.keys};
+  shape.lda = tile.keys;
+  shape.ldb = ring.key_row;
+  shape.ldc = ring.query_row;
+  return shape;
+}
+
+// (weights, transposed) x (rows of queries), added to rows of keys.
+MatrixProductShape over_queries(const RingBlock& ring, const RingBlock::Tile& tile) {
+  MatrixProductShape shape{.m = tile.keys, .n = ring.head_size, .k = tile.rows, .transpose_a = true};
+  shape.lda = tile.keys;
+  shape.ldb = ring.query_row;
+  shape.ldc = ring.key_row;
+  shape.accumulate = true;
+  return shape;
+}
+
+// (q, k, v) -> (context, lse).
+class AttentionBlockKernel : public Kernel {
+ public:
+  explicit AttentionBlockKernel(const KernelArguments& arguments)
+      : ring_(arguments),
+        query_(arguments.inputs[0].f32()),
+        key_(arguments.inputs[1].f32()),
+        value_(arguments.inputs[2].f32()),
+        context_(arguments.outputs[0].f32()),
+        lse_(arguments.outputs[1].f32()),
+        threads_(arguments.threads) {
+    for (int thread = 0; thread < threads_; ++thread) scratch_.emplace_back(arguments, ring_, thread, false);
+  }
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, ring_.batch * ring_.blocks * ring_.heads, 1, [&](int64_t begin, int64_t end, int thread) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t block = i / ring_.heads;
+        ring_.for_each_tile(block / ring_.blocks, block % ring_.blocks, i % ring_.heads, attention_query_block,
+                            [&](const RingBlock::Tile& tile) { attend(tile, scratch_[static_cast<size_t>(thread)]); });
+      }
+    });
+  }
+
+ private:
+  void attend(const RingBlock::Tile& tile, const TileScratch& scratch) const {
+    float* context = context_ + ring_.query_offset(tile);
+    float* lse = lse_ + ring_.lse_offset(tile);
+    if (tile.keys == 0) {
+      for (int64_t i = 0; i < tile.rows; ++i) std::fill_n(context + i * ring_.query_row, ring_.head_size, 0.0f);
+      std::fill_n(lse, tile.rows, lowest);
+      return;
+    }
+    const int64_t key = ring_.key_offset(tile);
+    scratch.multiply(by_keys(ring_, tile), query_ + ring_.query_offset(tile), key_ + key, scratch.scores);
+    ring_.adjust(tile, scratch.scores, nullptr);
+    for (int64_t i = 0; i < tile.rows; ++i) lse[i] = weigh_row(scratch.scores + i * tile.keys, tile.keys);
+    scratch.multiply(over_keys(ring_, tile), scratch.scores, value_ + key, context);
+  }
+
+  RingBlock ring_;
+  const float* query_;
+  const float* key_;
+  const float* value_;
+  float* context_;
+  float* lse_;
+  int threads_;
+  std::vector<TileScratch> scratch_;
+};
+
+// (q, k, v, context, lse, d context [, d lse]) -> (dq, dk, dv).
+class AttentionBlockGradKernel : public Kernel {
+ public:
+  explicit AttentionBlockGradKernel(const KernelArguments& arguments) : ring_(arguments), threads_(arguments.threads) {
+    for (const TensorView& view : arguments.inputs) inputs_.push_back(view.f32());
+    inputs_.resize(7, nullptr);
+    for (const TensorView& view : arguments.outputs) outputs_.push_back(view.f32());
+    for (int thread = 0; thread < threads_; ++thread) scratch_.emplace_back(arguments, ring_, thread, true);
+  }
+
+  void run(const StepContext&) override {
+    const int64_t shared = ring_.heads / ring_.key_heads;
+    parallel_for(threads_, ring_.batch * ring_.blocks * ring_.key_heads, 1,
+                 [&](int64_t begin, int64_t end, int thread) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     const int64_t block = i / ring_.key_heads, first = i % ring_.key_heads * shared;
+                     const int64_t b = block / ring_.blocks;
+                     clear_keys({b, block % ring_.blocks, first, 0, 0, 0});
+                     for (int64_t head = first; head < first + shared; ++head) {
+                       ring_.for_each_tile(
+                           b, block % ring_.blocks, head, attention_query_block,
+                           [&](const RingBlock::Tile& tile) { back(tile, scratch_[static_cast<size_t>(thread)]); });
+                     }
+                   }
+                 });
+  }
+
+ private:
+  void clear_keys(const RingBlock::Tile& tile) const {
+    const int64_t key = ring_.key_offset(tile);
+    for (int64_t i = 0; i < ring_.length; ++i) {
+      std::fill_n(outputs_[1] + key + i * ring_.key_row, ring_.head_size, 0.0f);
+      std::fill_n(outputs_[2] + key + i * ring_.key_row, ring_.head_size, 0.0f);
+    }
+  }
+
+  void back(const RingBlock::Tile& tile, const TileScratch& scratch) const {
+    const int64_t query = ring_.query_offset(tile), key = ring_.key_offset(tile), lse = ring_.lse_offset(tile);
+    if (tile.keys == 0) {
+      for (int64_t i = 0; i < tile.rows; ++i) {
+        std::fill_n(outputs_[0] + query + i * ring_.query_row, ring_.head_size, 0.0f);
+      }
+      return;
+    }
+    scratch.multiply(by_keys(ring_, tile), inputs_[0] + query, inputs_[1] + key, scratch.scores);
+    ring_.adjust(tile, scratch.scores, scratch.derivatives);
+    scratch.multiply(by_keys(ring_, tile), inputs_[5] + query, inputs_[2] + key, scratch.dweights);
+    for (int64_t i = 0; i < tile.rows; ++i) {
+      const int64_t row = query + i * ring_.query_row;
+      float mean = row_dot(inputs_[3] + row, inputs_[5] + row, ring_.head_size);
+      if (inputs_[6]) mean -= inputs_[6][lse + i];
+      weigh_row_back(scratch.scores + i * tile.keys, scratch.dweights + i * tile.keys,
+                     scratch.derivatives + i * tile.keys, inputs_[4][lse + i], mean, tile.keys);
+    }
+    scratch.multiply(over_keys(ring_, tile), scratch.dweights, inputs_[1] + key, outputs_[0] + query);
+    scratch.multiply(over_queries(ring_, tile), scratch.dweights, inputs_[0] + query, outputs_[1] + key);
+    scratch.multiply(over_queries(ring_, tile), scratch.scores, inputs_[5] + query, outputs_[2] + key);
+  }
+
+  RingBlock ring_;
+  int threads_;
+  std::vector<const float*> inputs_;
+  std::vector<float*> outputs_;
+  std::vector<TileScratch> scratch_;
+};
+
+class MergeAttentionKernel : public Kernel {
+ public:
+  explicit MergeAttentionKernel(const KernelArguments& arguments)
+      : first_(arguments.inputs[0].f32()),
+        first_lse_(arguments.inputs[1].f32()),
+        second_(arguments.inputs[2].f32()),
+        second_lse_(arguments.inputs[3].f32()),
+        context_(arguments.outputs[0].f32()),
+        lse_(arguments.outputs[1].f32()),
+        batch_(arguments.inputs[0].shape[0]),
+        queries_(arguments.inputs[0].shape[1]),
+        heads_(arguments.inputs[0].shape[2]),
+        head_size_(arguments.inputs[0].shape[3]),
+        threads_(arguments.threads) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, batch_ * heads_ * queries_, 16, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) merge(i);
+    });
+  }
+
+ private:
+  // i: (b, h, q).
+  void merge(int64_t i) const {
+    const int64_t b = i / (heads_ * queries_), h = i / queries_ % heads_, q = i % queries_;
+    const int64_t at = ((b * queries_ + q) * heads_ + h) * head_size_;
+    const float one = first_lse_[i], other = second_lse_[i], top = std::max(one, other);
+    const float first = std::exp(one - top), second = std::exp(other - top), sum = first + second;
+    for (int64_t d = at; d < at + head_size_; ++d) {
+      context_[d] = (first * first_[d] + second * second_[d]) / sum;
+    }
+    lse_[i] = top + std::log(sum);
+  }
+
+  const float* first_;
+  const float* first_lse_;
+  const float* second_;
+  const float* second_lse_;
+  float* context_;
+  float* lse_;
+  int64_t batch_, queries_, heads_, head_size_;
+  int threads_;
+};
+
+// Its last two operands, which mostly lie in the memory of its results.
+class RingAttentionKernel : public Kernel {
+ public:
+  explicit RingAttentionKernel(const KernelArguments& arguments) {
+    for (size_t i = 0; i < 2; ++i) {
+      copies_.push_back({arguments.outputs[i].f32(), arguments.inputs[3 + i].f32(), arguments.outputs[i].count()});
+    }
+  }
+  void run(const StepContext&) override {
+    for (const auto& [to, from, count] : copies_) {
+      if (to != from) std::copy_n(from, count, to);
+    }
+  }
+
+ private:
+  struct Copy {
+    float* to;
+    const float* from;
+    int64_t count;
+  };
+  std::vector<Copy> copies_;
+};
+
+class RollKernel : public Kernel {
+ public:
+  explicit RollKernel(const KernelArguments& arguments)
+      : from_(static_cast<const std::byte*>(arguments.inputs[0].data)),
+        to_(static_cast<std::byte*>(arguments.outputs[0].data)),
+        batch_(arguments.inputs[0].shape[0]) {
+    const auto& attributes = arguments.attributes->as<RollAttributes>();
+    blocks_ = attributes.blocks;
+    shift_ = (attributes.shift % blocks_ + blocks_) % blocks_;
+    bytes_ = batch_ == 0 ? 0 : arguments.inputs[0].count() / batch_ / blocks_ * byte_size(arguments.inputs[0].dtype);
+  }
+
+  void run(const StepContext&) override {
+    for (int64_t i = 0; i < batch_ * blocks_; ++i) {
+      const int64_t from = i / blocks_ * blocks_ + (i % blocks_ - shift_ + blocks_) % blocks_;
+      std::memcpy(to_ + i * bytes_, from_ + from * bytes_, static_cast<size_t>(bytes_));
+    }
+  }
+
+ private:
+  const std::byte* from_;
+  std::byte* to_;
+  int64_t batch_, blocks_ = 1, shift_ = 0, bytes_ = 0;
+};
+
+}  // namespace
+
+std::vector<NamedKernel> ring_attention_kernels() {
+  return {{"roll", "f32->f32", construct<RollKernel>},
+          {"roll", "i32->i32", construct<RollKernel>},
+          {"attention_block", "f32,f32,f32->f32,f32", construct<AttentionBlockKernel>},
+          {"attention_block_grad", "f32,f32,f32,f32,f32,f32->f32,f32,f32", construct<AttentionBlockGradKernel>},
+          {"attention_block_grad", "f32,f32,f32,f32,f32,f32,f32->f32,f32,f32", construct<AttentionBlockGradKernel>},
+          {"merge_attention", "f32,f32,f32,f32->f32,f32", construct<MergeAttentionKernel>},
+          {"ring_attention", "f32,f32,f32,f32,f32->f32,f32", construct<RingAttentionKernel>}};
+}
+
+}  // namespace shardscope
