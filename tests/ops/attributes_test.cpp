@@ -274,12 +274,13 @@ Family scale() {
 
 Family equations() {
   const EquationAttributes a{"bs(hd)->bshd", {{'h', 8}}};
-  [[maybe_unused]] const auto& [equation, sizes] = a;
+  [[maybe_unused]] const auto& [equation, sizes, wide] = a;
   return {"equation",
           {a, EquationAttributes{equation, {{'h', 4}}}, EquationAttributes{equation, {{'d', 8}}},
-           EquationAttributes{equation, {}}, EquationAttributes{equation, {{'h', 8}, {'d', 4}}},
-           EquationAttributes{"bs(dh)->bshd", sizes}, EquationAttributes{"bs(hd)->bsdh", sizes},
-           EquationAttributes{"bs,(hd)->bshd", sizes}, EquationAttributes{"bs(hd),->bshd", sizes}}};
+           EquationAttributes{equation, {}}, EquationAttributes{equation, sizes, true},
+           EquationAttributes{equation, {{'h', 8}, {'d', 4}}}, EquationAttributes{"bs(dh)->bshd", sizes},
+           EquationAttributes{"bs(hd)->bsdh", sizes}, EquationAttributes{"bs,(hd)->bshd", sizes},
+           EquationAttributes{"bs(hd),->bshd", sizes}}};
 }
 
 Family conv() {
