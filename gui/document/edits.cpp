@@ -4,6 +4,7 @@
 
 #include "engine/compile/file_paths.h"
 #include "engine/config/rename_axis.h"
+#include "engine/config/strategy.h"
 #include "engine/mesh/device_count.h"
 #include "gui/document/spec_text.h"
 #include "gui/document/text.h"
@@ -214,10 +215,17 @@ void add_pipeline_axis(Document& document) {
 
 void put_innermost(Document& document, AxisIndex axis) {
   RunConfig config = document.config();
-  const auto moved = config.mesh_axes.begin() + axis;
-  const QString name = qt(moved->name);
-  std::rotate(moved, moved + 1, config.mesh_axes.end());
-  document.edit(std::move(config), Document::tr("%1 innermost").arg(name));
+  const std::string name = config.mesh_axes.at(axis).name;
+  if (std::optional<RunConfig> written = without_expansion(config)) {
+    std::vector<std::string>& order = written->strategy->order;
+    std::erase(order, name);
+    order.push_back(name);
+    config = expand_strategy(std::move(*written));
+  } else {
+    const auto moved = config.mesh_axes.begin() + axis;
+    std::rotate(moved, moved + 1, config.mesh_axes.end());
+  }
+  document.edit(std::move(config), Document::tr("%1 innermost").arg(qt(name)));
 }
 
 void set_seed(Document& document, int64_t seed) {

@@ -6,6 +6,7 @@
 #include <QTreeView>
 #include <algorithm>
 
+#include "engine/config/strategy.h"
 #include "gui/pages/machine_page.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
@@ -120,6 +121,26 @@ class MachinePageTest : public QObject {
     document().undo_stack().undo();
     settle();
     QCOMPARE(document().config().mesh_axes.back().name, std::string("data"));
+  }
+
+  // Of a strategy it is the order of its axes, and the strategy stays.
+  void the_axis_of_a_strategy_moves_in_its_order() {
+    RunConfig config = load_preset("llama_tiny");
+    config.machine = "\"dgx_h100\"";
+    for (auto& [option, value] : config.data.options)
+      if (option == "batch_size") value = int64_t(64);
+    StrategyConfig strategy;
+    strategy.data = 8;
+    strategy.tensor = 2;
+    strategy.order = {"tensor", "data"};
+    document().reset(with_strategy(config, strategy), {});
+    settle();
+    auto* move = find<QPushButton>("moveAxis");
+    QVERIFY2(move->isVisible(), qPrintable(find<QLabel>("machineAdvice")->text()));
+    QTest::mouseClick(move, Qt::LeftButton);
+    settle();
+    QCOMPARE(document().config().strategy->order, (std::vector<std::string>{"data", "tensor"}));
+    QCOMPARE(document().config().mesh_axes.back().name, std::string("tensor"));
   }
 };
 
