@@ -42,6 +42,8 @@ bool has_experts(const std::vector<SpecTarget>& targets) { return std::ranges::a
 
 }  // namespace
 
+bool has_experts(const Graph& forward) { return has_experts(spec_targets(forward).targets); }
+
 TokenSplit token_split(const RunConfig& config, const StagedMesh& mesh, const Graph& forward) {
   std::vector<SpecTarget> targets = spec_targets(forward).targets;
   std::erase_if(targets, [](const SpecTarget& target) { return !is_tokens(target) && !is_kernels_of_experts(target); });

@@ -19,6 +19,9 @@ struct SpecTargets;
 // Example: a batch over (data, expert), experts over expert: data x expert blocks of tokens, expert blocks of experts.
 TokenSplit token_split(const RunConfig& config, const StagedMesh& mesh, const Graph& forward);
 
+// Whether a model's graph has experts, told by their kernels.
+bool has_experts(const Graph& forward);
+
 // Pins what the run file does not speak of: tokens in another order, as the tokens; and what the ops dispatch and
 // combine exchange, to the devices that have the experts: of rows (blocks of tokens, blocks of experts, ...) the first
 // dimension over the other axes of the tokens, the second over those of the experts.
