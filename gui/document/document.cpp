@@ -4,6 +4,7 @@
 
 #include "engine/compile/file_faults.h"
 #include "engine/compile/file_paths.h"
+#include "engine/config/strategy.h"
 #include "engine/config/write.h"
 
 namespace shardscope {
@@ -69,8 +70,12 @@ QString Document::title() const { return path_.isEmpty() ? draft_name_ : QFileIn
 
 void Document::edit(RunConfig after, const QString& text, const QString& merge_key) {
   if (after == *config_) return;
+  // Values that do not follow from the strategy take its place.
+  const bool leaves_strategy = after.strategy && !without_expansion(after);
+  if (leaves_strategy) after.strategy.reset();
   undo_.push(new ConfigEdit(*this, std::move(after), text, merge_key));
   pause_.start();
+  if (leaves_strategy) tell(tr("The strategy is written out: mesh and sharding are its own no longer."));
 }
 
 void Document::close_edit() {

@@ -158,6 +158,31 @@ QString place_of(const ArrayRef& array) {
   return parameter ? qt(parameter_place({parameter->path, {}})) : QString();
 }
 
+void set_strategy(Document& document, StrategyConfig strategy, const QString& key) {
+  document.edit(with_strategy(document.config(), std::move(strategy)), Document::tr("strategy: %1").arg(key),
+                "strategy." + key);
+}
+
+void begin_strategy(Document& document) {
+  StrategyConfig strategy;
+  const RunConfig& config = document.config();
+  for (const MeshAxis& axis : config.mesh_axes) {
+    const std::string name = axis.name == config.pipeline.axis ? "pipeline"
+                             : axis.name == "model"            ? "tensor"
+                                                               : axis.name;
+    int64_t* degree = find_degree(strategy, name);
+    *(degree ? degree : &strategy.data) *= std::max<int64_t>(1, axis.size);
+  }
+  if (config.sharding.zero.stage > 0 && strategy.data > 1) strategy.zero = config.sharding.zero.stage;
+  document.edit(with_strategy(config, std::move(strategy)), Document::tr("a strategy in place of the mesh"));
+}
+
+void write_out_strategy(Document& document) {
+  RunConfig config = document.config();
+  config.strategy.reset();
+  document.edit(std::move(config), Document::tr("strategy written out"));
+}
+
 void set_mode(Document& document, LayoutMode mode) {
   RunConfig config = document.config();
   config.sharding.mode = mode;

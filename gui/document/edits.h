@@ -45,6 +45,13 @@ QString place_of(const ArrayRef& array);
 
 // Everything as another config has it: a plan that was kept.
 void take_config(Document& document, const RunConfig& config, const QString& name);
+// Another strategy, or a first one in place of mesh and sharding (engine/config/strategy.h); successive edits of a key
+// merge.
+void set_strategy(Document& document, StrategyConfig strategy, const QString& key);
+// A first strategy, whose degrees are the sizes of the mesh's axes of the same or a like name.
+void begin_strategy(Document& document);
+// Mesh, sharding, pipeline and schedule in the place of the strategy that stands for them.
+void write_out_strategy(Document& document);
 void set_mode(Document& document, LayoutMode mode);
 void set_steps(Document& document, int64_t steps);
 void set_microbatches(Document& document, int64_t microbatches);

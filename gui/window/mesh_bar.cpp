@@ -78,6 +78,8 @@ void MeshBar::offer_axes() {
     other = "axis" + std::to_string(number);
   add_->menu()->addAction(tr("%1 = 2").arg(qt(other)), this, [this, other] { add_axis(other); });
   add_->menu()->addSeparator();
+  if (!workspace_.document.config().strategy)
+    add_->menu()->addAction(tr("A strategy instead"), this, [this] { begin_strategy(workspace_.document); });
   if (QAction* dialog = window()->findChild<QAction*>("meshAxes")) add_->menu()->addAction(dialog);
 }
 

@@ -20,6 +20,8 @@ ToolBar::ToolBar(const Actions& actions, Workspace& workspace, QWidget* parent)
     : QToolBar(tr("Main"), parent),
       mesh_bar_(new MeshBar(workspace, this)),
       second_(new QToolBar(tr("Mesh"), parent)),
+      strategy_bar_(new StrategyBar(workspace, this)),
+      strategy_line_(new QToolBar(tr("Strategy"), parent)),
       mode_(make_mode(workspace.document)) {
   setObjectName("toolBar");
   setMovable(false);
@@ -38,6 +40,12 @@ ToolBar::ToolBar(const Actions& actions, Workspace& workspace, QWidget* parent)
   // A line's first widget is never behind its button: the mesh would bound the width of the window.
   second_->addWidget(new QWidget(second_));
   second_->hide();
+  strategy_line_->setObjectName("strategyToolBar");
+  strategy_line_->setMovable(false);
+  strategy_line_->addWidget(new QWidget(strategy_line_));
+  strategy_line_->addWidget(strategy_bar_);
+  strategy_line_->setVisible(workspace.document.config().strategy.has_value());
+  connect(strategy_bar_, &StrategyBar::presenceChanged, strategy_line_, &QToolBar::setVisible);
   connect(&workspace.document, &Document::configChanged, this, [this] {
     if (width_ > 0) fit_to(width_);
   });

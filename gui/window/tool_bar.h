@@ -6,6 +6,7 @@
 
 #include "gui/window/actions.h"
 #include "gui/window/mesh_bar.h"
+#include "gui/window/strategy_bar.h"
 
 namespace shardscope {
 
@@ -18,6 +19,9 @@ class ToolBar : public QToolBar {
 
   MeshBar* mesh_bar() const { return mesh_bar_; }
   QToolBar* second_line() const { return second_; }
+  // The line of the strategy, which is there where the run file has one.
+  StrategyBar* strategy_bar() const { return strategy_bar_; }
+  QToolBar* strategy_line() const { return strategy_line_; }
   void fit_to(int width);
 
  signals:
@@ -32,6 +36,8 @@ class ToolBar : public QToolBar {
 
   MeshBar* mesh_bar_;
   QToolBar* second_;
+  StrategyBar* strategy_bar_;
+  QToolBar* strategy_line_;
   QAction *mesh_action_, *behind_mesh_;
   bool has_own_line_ = false;
   int width_ = 0;

@@ -54,6 +54,8 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
   addToolBar(tool_bar_);
   addToolBarBreak();
   addToolBar(tool_bar_->second_line());
+  addToolBarBreak();
+  addToolBar(tool_bar_->strategy_line());
   make_menus(*menuBar(), actions_, workspace_->document, files_, *centre_, docks_);
   statusBar()->setSizeGripEnabled(false);
   centre_->offer({actions_.export_as, actions_.copy_picture, actions_.copy_layout});
@@ -257,7 +259,7 @@ void MainWindow::refresh_run() {
 }
 
 void MainWindow::focus_place(const QString& place) {
-  if (!mesh_bar()->focus_place(place)) docks_.focus_place(place);
+  if (!mesh_bar()->focus_place(place) && !tool_bar_->strategy_bar()->focus_place(place)) docks_.focus_place(place);
 }
 
 // A folder of another machine tells nothing of what happens in it.

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QWidget>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gui/workspace/workspace.h"
+
+namespace shardscope {
+
+// The run file's strategy as fields: data, fsdp, tensor, context, expert and pipeline, whose product is the number of
+// devices, and what goes with them. Each edit is one step of undo; a number that is wrong has a red frame and says why
+// and what is near. "Write out" puts the mesh, sharding, pipeline and schedule in the strategy's place. Hidden where
+// the run file has none.
+class StrategyBar : public QWidget {
+  Q_OBJECT
+ public:
+  explicit StrategyBar(Workspace& workspace, QWidget* parent = nullptr);
+
+  QSpinBox* field(const std::string& key) const;  // null: none of that name
+  // Gives the keyboard to the field of a place of the run file; false where it is not of the strategy.
+  bool focus_place(const QString& place);
+
+ signals:
+  void presenceChanged(bool has_strategy);
+
+ private:
+  struct Field {
+    std::string key;
+    QSpinBox* box;
+    std::function<int64_t&(StrategyConfig&)> value;
+    QString tip;
+  };
+
+  void add_field(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip, int64_t low,
+                 std::function<int64_t&(StrategyConfig&)> value);
+  void edit(const std::function<void(StrategyConfig&)>& change, const QString& key);
+  void show_config();
+  void show_errors();
+
+  Workspace& workspace_;
+  std::vector<Field> fields_;
+  QCheckBox* sequence_;
+  QComboBox* recompute_;
+  QLabel* total_;
+  QPushButton* write_out_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,92 @@
+#include <QCheckBox>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTest>
+
+#include "engine/config/strategy.h"
+#include "gui/document/edits.h"
+#include "gui/window/presets.h"
+#include "gui/window/tool_bar.h"
+#include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace strategy_test {
+
+using namespace shardscope;
+
+// The strip of the strategy, with the real planner.
+class StrategyTest : public WindowCase {
+  Q_OBJECT
+
+  static RunConfig config_of(StrategyConfig strategy) {
+    return with_strategy(load_preset("llama_tiny"), std::move(strategy));
+  }
+  StrategyBar& bar() { return *window_->findChild<ToolBar*>("toolBar")->strategy_bar(); }
+  const StrategyConfig& strategy() { return *document().config().strategy; }
+
+ private slots:
+  void initTestCase() { prepare(); }
+  void init() {
+    StrategyConfig strategy;
+    strategy.data = 2;
+    strategy.tensor = 2;
+    open_window(compiled_plans(), config_of(strategy));
+  }
+  void cleanup() { close_window(); }
+
+  void a_number_of_the_strip_is_an_undoable_edit_that_the_mesh_follows() {
+    QTRY_VERIFY_WITH_TIMEOUT(bar().isVisible(), patience);
+    const RunConfig before = document().config();
+    bar().field("tensor")->setValue(4);
+    QCOMPARE(strategy().tensor, int64_t{4});
+    QVERIFY(document().config().mesh_axes == (std::vector<MeshAxis>{{"data", 2}, {"tensor", 4}}));
+    bar().findChild<QCheckBox*>("strategy_sequence_parallel")->setChecked(true);
+    QVERIFY(strategy().sequence_parallel);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    document().undo_stack().undo();
+    document().undo_stack().undo();
+    QVERIFY(document().config() == before);
+    QCOMPARE(bar().field("tensor")->value(), 2);
+  }
+
+  void a_number_that_is_impossible_says_why_and_what_is_near() {
+    bar().field("tensor")->setValue(3);
+    QTRY_VERIFY_WITH_TIMEOUT(bar().field("tensor")->toolTip().contains("near: 1, 2, 4, 8"), patience);
+    QVERIFY(bar().field("tensor")->toolTip().contains("'heads' of size 8 does not divide by 3"));
+  }
+
+  void written_out_the_plan_is_the_same_and_the_strip_goes() {
+    const uint64_t hash = plan().hash;
+    bar().findChild<QPushButton*>("writeOutStrategy")->click();
+    QVERIFY(!document().config().strategy);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QCOMPARE(plan().hash, hash);
+    QTRY_VERIFY_WITH_TIMEOUT(!bar().isVisible(), patience);
+    document().undo_stack().undo();
+    QVERIFY(document().config().strategy);
+    QTRY_VERIFY_WITH_TIMEOUT(bar().isVisible(), patience);
+  }
+
+  void an_edit_of_the_mesh_takes_the_strategys_place() {
+    set_axis_size(document(), 0, 4);
+    QVERIFY(!document().config().strategy);
+    QVERIFY(document().config().mesh_axes == (std::vector<MeshAxis>{{"data", 4}, {"tensor", 2}}));
+    document().undo_stack().undo();
+    QCOMPARE(strategy().data, int64_t{2});
+  }
+
+  void a_mesh_becomes_a_strategy_of_the_same_sizes() {
+    document().reset(load_preset("llama_tiny"), {});
+    begin_strategy(document());
+    QCOMPARE(strategy().data, int64_t{2});
+    QCOMPARE(strategy().tensor, int64_t{2});
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(planner().errors().empty());
+  }
+};
+
+REGISTER_WINDOW_TEST(StrategyTest)
+
+}  // namespace strategy_test
+
+#include "strategy_test.moc"
