@@ -6,6 +6,8 @@
 #include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/text_table.h"
+#include "engine/machine/chosen_machine.h"
+#include "engine/machine/chosen_stack.h"
 #include "engine/machine/host_machine.h"
 #include "engine/machine/machine_file.h"
 #include "engine/machine/machine_library.h"
@@ -44,18 +46,34 @@ std::vector<std::string> machine_names() {
   return names;
 }
 
+// Of published measurements that the stacks' numbers for a machine were fitted to and judged by.
+std::string measurements_text(std::string_view machine) {
+  const std::string choice = machine_choice(std::string(machine));
+  int64_t count = 0;
+  for (std::string_view name : stack_names()) {
+    const Stack stack = chosen_stack(stack_choice(std::string(name)));
+    if (stack.machines.contains(machine)) count += chosen_machine(choice, {}, stack).evidence.measurements;
+  }
+  return count > 0 ? std::to_string(count) : "unverified";
+}
+
 std::string machines_table() {
   using enum TextTable::Align;
-  TextTable table(
-      {{"machine"}, {"memory", right}, {"GB/s", right}, {"bf16 TFLOP/s", right}, {"fp8", right}, {"links"}});
-  const auto add = [&](const std::string& name, const Machine& machine) {
+  TextTable table({{"machine"},
+                   {"memory", right},
+                   {"GB/s", right},
+                   {"bf16 TFLOP/s", right},
+                   {"fp8", right},
+                   {"measurements", right},
+                   {"links"}});
+  const auto add = [&](const std::string& name, const Machine& machine, const std::string& measurements) {
     table.add_row({name, bytes_text(static_cast<double>(machine.device.memory_bytes)),
                    fmt::format("{:.4g}", machine.device.memory.back().bytes_per_second / 1e9),
-                   rate_text(machine.device, Precision::bf16), rate_text(machine.device, Precision::fp8),
+                   rate_text(machine.device, Precision::bf16), rate_text(machine.device, Precision::fp8), measurements,
                    links_text(machine)});
   };
-  add(std::string(host_name), host_machine());
-  for (std::string_view name : library_names()) add(std::string(name), *library_machine(name));
+  add(std::string(host_name), host_machine(), "calibrated");
+  for (std::string_view name : library_names()) add(std::string(name), *library_machine(name), measurements_text(name));
   return table.text();
 }
 
@@ -68,8 +86,10 @@ void add_machines(CLI::App& app, CommandLine& line) {
   line.help(command)
       .paragraph(
           "This host, as calibrated, and those that come with the program. Their rates are those of data sheets, each "
-          "with its source in the file; no measurement backs them yet, so that predictions for them are lower bounds: "
-          "matrix products and links reach their peak rates.")
+          "with its source in the file: with the stack shardscope matrix products and links reach them, and "
+          "predictions "
+          "are lower bounds. Other software stacks have efficiencies that were fitted to published measurements; the "
+          "column measurements counts them, and unverified says that there are none.")
       .values("NAME", machine_names())
       .example("shardrun machines", "all of them")
       .example("shardrun machines dgx_h100 > mine.json", "one's whole file, to start your own from");

@@ -77,13 +77,25 @@ void add_plan(CLI::App& app, CommandLine& line) {
           {{"mesh.axes, mesh.devices", "names and sizes, order of the devices"},
            {"memory.CATEGORY, memory.total",
             "bytes of each category at the peak, and of the whole arena, on the heaviest device"},
+           {"memory.ranks",
+            "of distinct ranks, one of each stage: `stage`, `rank` (the first), `ranks` (how many), bytes of each "
+            "category, `allocator` and `total`, as the software stack holds them; of this program the arena"},
            {"memory.live_lower_bound, memory.fragmentation",
             "bytes alive at once, at least; share of the arena that is unused at its peak"},
            {"wire_bytes_per_device", "bytes that a device sends in a step, by the ring convention"},
            {"flops_per_device, seconds_per_step", "floating-point operations of a device, predicted seconds of a step"},
            {"communication",
             "by stage: `exposed_seconds`, in which the device waits for collectives, and `hidden_seconds`, in which "
-            "they run beside computation"},
+            "they run beside computation; `exposed_by_axes`: the former by mesh axes"},
+           {"work", "by stage: what instructions take, each alone, by family and mesh axes: `seconds` and `count`"},
+           {"stack, evidence",
+            "the software stack; the number of published measurements of its machine, their mean error, and the range "
+            "of "
+            "seconds that it gives"},
+           {"tokens_per_step, tokens_per_second_per_device", "elements of the largest input of integers"},
+           {"model_flops_per_step, hardware_flops_per_step, mfu, hfu", "utilisation of the devices (predictions.md)"},
+           {"device_hours_per_billion_tokens, cost_per_billion_tokens",
+            "the cost where the machine has a `price_per_device_hour`"},
            {"hash, planning_ms", "the plan's hash, and the milliseconds that planning took"},
            {"collectives",
             "each collective and send: kind, axes, group, bytes, count in a step, phase, op, cause, seconds"},

@@ -8,6 +8,7 @@
 #include "engine/export/spec_json.h"
 #include "engine/lint/lint.h"
 #include "engine/plan/host_groups.h"
+#include "engine/plan/utilisation.h"
 
 namespace shardscope {
 
@@ -74,9 +75,69 @@ Json pipeline(const Plan& plan) {
 // By stage.
 Json communication(const Plan& plan) {
   Json list = Json::array();
-  for (const auto& [exposed, hidden] : plan.simulation.communication)
-    list.push_back({{"exposed_seconds", exposed}, {"hidden_seconds", hidden}});
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
+    const auto& [exposed, hidden] = plan.simulation.communication[static_cast<size_t>(stage)];
+    Json axes = Json::array();
+    for (const auto& [names, seconds] : exposed_by_axes(plan, stage))
+      axes.push_back({{"axes", names}, {"seconds", seconds}});
+    list.push_back({{"exposed_seconds", exposed}, {"hidden_seconds", hidden}, {"exposed_by_axes", std::move(axes)}});
+  }
   return list;
+}
+
+// By stage.
+Json work(const Plan& plan) {
+  Json list = Json::array();
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
+    Json families = Json::array();
+    for (const auto& [family, axes, seconds, count] : work_by_family(plan, stage))
+      families.push_back({{"family", family}, {"axes", axes}, {"seconds", seconds}, {"count", count}});
+    list.push_back(std::move(families));
+  }
+  return list;
+}
+
+Json categories(const CategoryBytes& bytes) {
+  Json json = Json::object();
+  for (int i = 0; i < memory_category_count; ++i)
+    json[text_of(name(static_cast<MemoryCategory>(i)))] = bytes[static_cast<size_t>(i)];
+  return json;
+}
+
+// Of distinct ranks: one of each stage.
+Json memory_of_ranks(const Plan& plan) {
+  Json list = Json::array();
+  for (const StageMemory& memory : memory_of_stages(plan)) {
+    Json rank = {{"stage", memory.stage}, {"rank", memory.devices.front()}, {"ranks", memory.devices.size()}};
+    rank.update(categories(memory.categories));
+    rank["allocator"] = memory.allocator;
+    rank["total"] = memory.total;
+    list.push_back(std::move(rank));
+  }
+  return list;
+}
+
+// Beside the prediction what measurements of its machine and stack say of it.
+void add_utilisation(const Plan& plan, Json& json) {
+  constexpr double billion = 1e9;
+  const Utilisation use = utilisation(plan);
+  json["stack"] = plan.stack.name;
+  json["tokens_per_step"] = use.tokens;
+  json["tokens_per_second_per_device"] = use.tokens_per_second() / use.devices;
+  json["model_flops_per_step"] = use.model_flops;
+  json["hardware_flops_per_step"] = use.hardware_flops;
+  json["mfu"] = use.mfu();
+  json["hfu"] = use.hfu();
+  json["device_hours_per_billion_tokens"] = use.device_hours(billion);
+  if (plan.machine.price_per_device_hour > 0)
+    json["cost_per_billion_tokens"] = use.device_hours(billion) * plan.machine.price_per_device_hour;
+  const Evidence& evidence = plan.machine.evidence;
+  Json range = {{"measurements", evidence.measurements}};
+  if (evidence.measurements > 0) {
+    range["time_error"] = evidence.time_error;
+    range["seconds_per_step"] = {use.seconds / (1 + evidence.time_error), use.seconds * (1 + evidence.time_error)};
+  }
+  json["evidence"] = std::move(range);
 }
 
 Json texts(const std::vector<Error>& errors) {
@@ -111,25 +172,25 @@ Json parameters(const Plan& plan) {
 std::string plan_json(const Plan& plan) {
   Json axes = Json::array();
   for (const MeshAxis& axis : plan.mesh.axes()) axes.push_back({{"name", axis.name}, {"size", axis.size}});
-  Json memory = Json::object();
-  for (int i = 0; i < memory_category_count; ++i) {
-    memory[text_of(name(static_cast<MemoryCategory>(i)))] = plan.totals.memory[i];
-  }
+  Json memory = categories(plan.totals.memory);
   memory["total"] = plan.totals.memory_total;
   memory["live_lower_bound"] = plan.totals.live_lower_bound;
   memory["fragmentation"] = plan.totals.fragmentation();
+  memory["ranks"] = memory_of_ranks(plan);
   Json json = {{"mesh", {{"axes", axes}, {"devices", plan.mesh.devices()}}},
                {"memory", memory},
                {"wire_bytes_per_device", plan.totals.wire_bytes_per_device},
                {"flops_per_device", plan.totals.flops_per_device},
                {"seconds_per_step", plan.totals.seconds_per_step},
                {"communication", communication(plan)},
+               {"work", work(plan)},
                {"hash", fmt::format("{:016x}", plan.hash)},
                {"planning_ms", plan.planning_milliseconds},
                {"collectives", collectives(plan)},
                {"parameters", parameters(plan)},
                {"warnings", texts(plan.warnings)},
                {"advice", texts(advice(plan))}};
+  add_utilisation(plan, json);
   if (plan.pipeline.axis) json["pipeline"] = pipeline(plan);
   if (!plan.bf16_products.empty()) json["bf16_products"] = plan.bf16_products;
   return json.dump(1) + '\n';

@@ -14,6 +14,7 @@
 #include "engine/compile/training_graph.h"
 #include "engine/config/write.h"
 #include "engine/graph/casts.h"
+#include "engine/machine/chosen_stack.h"
 #include "engine/machine/host_machine.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/memory_plan.h"
@@ -168,6 +169,7 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   const RunConfig& config = request.config;
   Plan plan;
   plan.machine = request.machine;
+  plan.stack = chosen_stack(config.stack);
 
   ForwardGraph forward = pass("build", [&] { return build_forward(config); });
   if (!forward.run.errors.empty()) throw Failure(all_errors(std::move(forward)));
@@ -176,7 +178,7 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   plan.mesh = run.mesh->whole;
   const Mesh& mesh = run.mesh->of_a_stage;
   plan.as_written = config.sharding.mode == LayoutMode::as_written;
-  const WorkPrices prices(plan.machine, plan.mesh, run.mesh->axis);
+  WorkPrices prices(plan.machine, plan.mesh, run.mesh->axis, plan.stack);
   plan.ranks_per_host = ranks_per_host(plan.machine, prices.machine().topology());
   plan.threads_per_rank = prices.machine().threads_per_rank();
   // As written, the machine has no say in what runs where.
@@ -184,6 +186,7 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
       write_training(run, plan.as_written ? reference_host() : plan.machine, *forward.graph, pass, stop);
   plan.graph = std::make_shared<const Graph>(std::move(written.training.graph));
   const Graph& graph = *plan.graph;
+  prices.use_graph(graph);
   const StagedOps staged = staged_ops(run, graph, written.training.layers);
   const ResolvedPins& resolved = written.resolved;
   const Pins& pins = resolved.pins;

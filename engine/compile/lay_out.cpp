@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/plan/blocking_groups.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/scheduled_program.h"
 
@@ -19,7 +20,11 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
   const MachinePrices& machine = problem.prices.machine();
   std::vector<int> levels;
   for (const AxisList& axes : program.groups) levels.push_back(problem.prices.placement(axes).level());
-  const Streams streams = streams_on(machine.machine(), levels);
+  const Stack& stack = problem.prices.stack();
+  if (!stack.runs_here()) hide_behind_passes(program, problem.graph, stack.overlap, result.instruction_seconds);
+  const Streams streams =
+      streams_on(machine.machine(), levels,
+                 stack.runs_here() ? std::vector<bool>() : blocking_groups(program, problem.graph, stack.overlap));
   ScheduledProgram scheduled =
       schedule(program, {problem.graph, problem.mesh, result.instruction_seconds, streams, machine.threads_per_rank(),
                          scheduling.memory_limit_bytes, scheduling.overlap});

@@ -84,6 +84,8 @@ std::string hashed_machine(Machine machine) {
   machine.device.cores = 1;
   machine.device.memory_bytes = 1;
   machine.device.bf16_products.clear();
+  machine.price_per_device_hour = 0;
+  machine.evidence = {};
   JsonNode document = machine_type().write(machine);
   remove_sources(document);
   return print_json(document);

@@ -1,6 +1,7 @@
 #include "engine/compile/plan_request.h"
 
 #include "engine/machine/chosen_machine.h"
+#include "engine/machine/chosen_stack.h"
 #include "engine/mesh/device_count.h"
 
 namespace shardscope {
@@ -12,7 +13,7 @@ std::vector<HostRanks> hosts_of(const RunConfig& config) {
 }
 
 PlanRequest plan_request(const RunConfig& config) {
-  return {config, chosen_machine(config.machine, ranks_per_host(hosts_of(config)))};
+  return {config, chosen_machine(config.machine, ranks_per_host(hosts_of(config)), chosen_stack(config.stack))};
 }
 
 }  // namespace shardscope

@@ -94,6 +94,22 @@ Error names_no_op(const Graph& forward, const std::string& entry) {
           name_hint(entry, names)};
 }
 
+// Per op: whether it is of forward, in the last layer of a chunk but the last, and read in the layer behind.
+std::vector<bool> ends_of_chunks(const Graph& graph, const std::vector<int>& layers) {
+  std::set<int> first_layers;
+  int layer = 0;
+  for (int of_chunk : layers) first_layers.insert(layer += of_chunk);
+  std::vector<bool> ends(graph.ops.size());
+  for (const Op& op : graph.ops) {
+    if (op.phase != Phase::forward || !first_layers.contains(op.place.layer)) continue;
+    for (ValueId input : op.inputs) {
+      const OpId producer = graph.values[input].producer;
+      if (producer != no_id && graph.ops[producer].place.layer == op.place.layer - 1) ends[producer] = true;
+    }
+  }
+  return ends;
+}
+
 }  // namespace
 
 std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& schedule) {
@@ -107,8 +123,8 @@ std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& sched
 }
 
 std::vector<OpId> recomputed_casts(const Graph& graph, const std::set<std::string>& kept,
-                                   const std::vector<bool>& again) {
-  const std::vector<bool> of_states = values_of_states(graph);
+                                   const std::vector<bool>& again, const std::vector<int>& layers) {
+  const std::vector<bool> of_states = values_of_states(graph), ends = ends_of_chunks(graph, layers);
   const OpDefinition& add = op_definition("add");
   std::vector<bool> in_backward(graph.values.size()), widened(graph.values.size()), chosen(again.size());
   for (const Op& op : graph.ops) {
@@ -116,7 +132,8 @@ std::vector<OpId> recomputed_casts(const Graph& graph, const std::set<std::strin
   }
   const auto is_open = [&](size_t id) {
     const Op& op = graph.ops[id];
-    return op.phase == Phase::forward && !again[id] && !of_states[op.outputs[0]] && !kept.contains(op.name);
+    return op.phase == Phase::forward && !again[id] && !ends[id] && !of_states[op.outputs[0]] &&
+           !kept.contains(op.name);
   };
   const auto is_there = [&](ValueId value) {
     return of_states[value] || (in_backward[value] && !widened[value] && !is_made_again(graph, value, again));

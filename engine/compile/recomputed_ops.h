@@ -19,9 +19,10 @@ std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& sched
 
 // Further forward ops that backward recomputes, whatever the policy (`again`), so that bf16 is kept from forward and
 // not f32: casts that widen results of forward in bf16; sums of their results with biases, or with arrays that are kept
-// anyway (a residual stream); casts to bf16 of arrays that backward uses in f32 too. Not ops named in `kept`.
+// anyway (a residual stream); casts to bf16 of arrays that backward uses in f32 too. Not ops named in `kept`, nor what
+// one model chunk of a pipeline hands to the next, of which each receives its own (`layers`: of each chunk, or empty).
 std::vector<OpId> recomputed_casts(const Graph& graph, const std::set<std::string>& kept,
-                                   const std::vector<bool>& again);
+                                   const std::vector<bool>& again, const std::vector<int>& layers = {});
 
 // rematerialise, at schedule.rematerialise: of each entry that means no op of the model, which it names.
 std::vector<Error> check_rematerialisation(const Graph& forward, const ScheduleConfig& schedule);

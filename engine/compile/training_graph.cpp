@@ -255,7 +255,7 @@ TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machin
   store();
   if (microbatches > 1 || pipelined) accumulate_gradients(graph, microbatches, training.layers);
   std::vector<bool> again = recomputed_ops(graph, run.config->schedule);
-  for (OpId op : recomputed_casts(graph, kept, again)) {
+  for (OpId op : recomputed_casts(graph, kept, again, training.layers)) {
     again[op] = true;
     training.recomputed_casts.insert(graph.ops[op].name);
   }

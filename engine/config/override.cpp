@@ -98,6 +98,7 @@ JsonNode settable_document(const RunConfig& config) {
   if (!document.find("lint")) document.add("lint", JsonNode::object());
   if (!document.find("lint")->find("off")) document.find("lint")->add("off", JsonNode::object());
   if (!document.find("machine")) document.add("machine", JsonNode::of(std::string(run_file::this_host)));
+  if (!document.find("stack")) document.add("stack", JsonNode::of(std::string(run_file::this_stack)));
   if (!document.find("hosts")) document.add("hosts", JsonNode::of(std::string()));
   return document;
 }
@@ -239,12 +240,12 @@ class Overrides {
     set_.push_back({path, place});
   }
 
-  // A rule's values may change their kind, and so may a machine and what is a name or a list of names: the check of the
-  // whole judges them.
+  // A rule's values may change their kind, and so may a machine, a stack and what is a name or a list of names: the
+  // check of the whole judges them.
   std::optional<JsonNode> value_at(const Setting& setting, const std::string& text) {
     const bool of_a_rule = setting.place != "sharding.rules" && lies_in(setting.place, "sharding.rules");
     const bool is_of_any_kind = setting.place == "schedule.rematerialise" || setting.place == "strategy.recompute" ||
-                                setting.place == "machine" || lies_in(setting.place, "precision");
+                                is_named_value(setting.place) || lies_in(setting.place, "precision");
     return of_a_rule || is_of_any_kind ? as_json(text).value_or(JsonNode::of(text))
                                        : value_like(*setting.node, text, setting.path);
   }
@@ -299,7 +300,7 @@ class Overrides {
       return false;
     if (steps.size() == 2 && (steps[0].name == "strategy" || steps[0].name == "schedule"))
       return add_key(steps, text, path);
-    if (steps.size() > 1 && steps[0].name == "machine") return add_to_machine(path, steps, text);
+    if (steps.size() > 1 && is_named_value(steps[0].name)) return add_to_named(path, steps, text);
     if (steps.size() > 2 && steps[0].name == "sharding" && steps[1].name == "parameters")
       return add_parameter(path, steps, text, known);
     if (steps.size() == 3 && steps[0].name == "sharding" && steps[1].name == "constraints") {
@@ -356,9 +357,12 @@ class Overrides {
     set_.push_back({path, path});
   }
 
-  // A value of a machine's, in the place of its own: {"name": "host", "levels": {"network": {"latency": 1e-5}}}.
-  bool add_to_machine(const std::string& path, const std::vector<PlaceStep>& steps, const std::string& text) {
-    JsonNode* node = document_.find("machine");
+  // A machine or a software stack: a name, or an object that has one.
+  static bool is_named_value(const std::string& key) { return key == "machine" || key == "stack"; }
+
+  // A value of what is named, in the place of its own: {"name": "host", "levels": {"network": {"latency": 1e-5}}}.
+  bool add_to_named(const std::string& path, const std::vector<PlaceStep>& steps, const std::string& text) {
+    JsonNode* node = document_.find(steps[0].name);
     if (node->is(Kind::string)) {
       JsonNode named = JsonNode::object();
       named.add("name", std::move(*node));

@@ -105,6 +105,7 @@ struct RunConfig {
   PipelineConfig pipeline;
   LintConfig lint;
   std::string machine;  // JSON text of what it is planned for (engine/machine/chosen_machine.h); empty: this host
+  std::string stack;    // JSON text of what software runs it there (engine/machine/chosen_stack.h); empty: this program
   std::string hosts;    // of its ranks, in order: "h0:4,h1:4"; empty: this host alone
   int64_t seed = 0;
   int64_t steps = 10;

@@ -44,6 +44,7 @@ class RunDocumentReader {
     read_pipeline(config.pipeline);
     read_lint(config.lint);
     read_machine(config.machine);
+    read_stack(config.stack);
     if (const JsonNode* hosts = document_.find("hosts");
         hosts && faults_.expect(*hosts, "hosts", Kind::string, "a list of hosts", "such as \"h0:4,h1:4\"")) {
       config.hosts = hosts->text;
@@ -339,6 +340,14 @@ class RunDocumentReader {
     const char* hint = "such as \"host\", a machine's file, or {\"name\": \"host\", \"levels\": {...}}";
     if (!node->is(Kind::string) && !faults_.expect(*node, "machine", Kind::object, "a machine", hint)) return;
     if (!node->is(Kind::string) || node->text != run_file::this_host) machine = print_json_line(*node);
+  }
+
+  void read_stack(std::string& stack) {
+    const JsonNode* node = document_.find("stack");
+    if (!node) return;
+    const char* hint = "such as \"megatron\", or {\"name\": \"megatron\", \"attention\": {\"kernel\": \"scores\"}}";
+    if (!node->is(Kind::string) && !faults_.expect(*node, "stack", Kind::object, "a software stack", hint)) return;
+    if (!node->is(Kind::string) || node->text != run_file::this_stack) stack = print_json_line(*node);
   }
 
   void check_mesh_axes(const JsonNode& node, const RunConfig& config) {

@@ -234,6 +234,7 @@ JsonNode to_run_document(const RunConfig& config) {
     for (const auto& [rule, reason] : config.lint.off) off.add(rule, JsonNode::of(reason));
   }
   if (!config.machine.empty()) node.add("machine", read_json(config.machine, "machine"));
+  if (!config.stack.empty()) node.add("stack", read_json(config.stack, "stack"));
   if (!config.hosts.empty()) node.add("hosts", JsonNode::of(config.hosts));
   node.add("seed", JsonNode::of(config.seed));
   node.add("steps", JsonNode::of(config.steps));

@@ -15,6 +15,7 @@ const Keys& root() {
       {"pipeline", false, R"({"axis": "pipeline", "schedule": "1f1b"})"},
       {"lint", false, R"({"off": {"bubble": "the batch is fixed"}})"},
       {"machine", false, R"("host")"},
+      {"stack", false, R"("megatron")"},
       {"hosts", false, R"("h0:4,h1:4")"},
       {"seed", true, "0"},
       {"steps", true, "10"},

@@ -35,6 +35,7 @@ const Keys& rule_by_size();
 std::string choice_key(const std::string& section);
 
 const std::vector<std::string>& layout_modes();                    // in the order of LayoutMode
+inline constexpr const char* this_stack = "shardscope";            // the software stack where none is named
 inline constexpr const char* this_host = "host";                   // the machine where none is named
 inline constexpr const char* former_name_of_fastest = "cheapest";  // is read, too
 const std::vector<std::string>& precision_recipes();               // a precision by one name

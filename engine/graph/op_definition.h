@@ -35,6 +35,12 @@ struct ProductWork {
   bool transposed_left = false;
 };
 
+// Pairs of a query and a key that attention weighs, and the share of them that its mask hides whatever the data are.
+struct ScoreWork {
+  double scores = 0;
+  double masked = 0;
+};
+
 // One kind of op: its shape rule, factors, gradient and costs. Stateless; one instance, in the registry.
 class OpDefinition {
  public:
@@ -72,6 +78,8 @@ class OpDefinition {
                                             std::span<const TensorType> /*results*/) const {
     return {};
   }
+  // Of attention and its gradient, for operands of these (local) shapes; none, of other ops.
+  virtual ScoreWork scores(const Attributes&, std::span<const TensorType> /*operands*/) const { return {}; }
 };
 
 }  // namespace shardscope

@@ -8,6 +8,7 @@
 #include "engine/base/plural.h"
 #include "engine/config/write.h"
 #include "engine/machine/host_machine.h"
+#include "engine/machine/json_changes.h"
 #include "engine/machine/machine_keys.h"
 #include "engine/machine/machine_library.h"
 
@@ -44,39 +45,6 @@ JsonNode* find_name(JsonNode& value) {
   if (value.is(JsonNode::Kind::string)) return &value;
   JsonNode* name = is_whole(value) ? nullptr : value.find("name");
   return name && name->is(JsonNode::Kind::string) ? name : nullptr;
-}
-
-// Members of `changes` take the place of those of `target`; in lists of named objects, by their names.
-void change(JsonNode& target, const JsonNode& changes, const std::string& place) {
-  if (!changes.is(JsonNode::Kind::object)) {
-    target = changes;
-    return;
-  }
-  if (target.is(JsonNode::Kind::array)) {
-    for (size_t i = 0; i < changes.keys.size(); ++i) {
-      std::vector<std::string> names;
-      JsonNode* named = nullptr;
-      for (JsonNode& item : target.items) {
-        const JsonNode* name = item.is(JsonNode::Kind::object) ? item.find("name") : nullptr;
-        if (!name) continue;
-        names.push_back(name->text);
-        if (name->text == changes.keys[i]) named = &item;
-      }
-      const std::string inside = member_place(place, changes.keys[i]);
-      if (!named) {
-        throw Failure(Error{"unknown_name", "the machine has no '" + changes.keys[i] + "' here", inside,
-                            name_hint(changes.keys[i], names)});
-      }
-      change(*named, changes.items[i], inside);
-    }
-    return;
-  }
-  if (!target.is(JsonNode::Kind::object)) target = JsonNode::object();
-  for (size_t i = 0; i < changes.keys.size(); ++i) {
-    JsonNode* member = target.find(changes.keys[i]);
-    if (!member) member = &target.add(changes.keys[i], JsonNode());
-    change(*member, changes.items[i], member_place(place, changes.keys[i]));
-  }
 }
 
 // How many units a machine has on its outermost level, by `nodes`, or by `devices`: taken out of what is changed.
@@ -137,17 +105,22 @@ std::optional<double> number_at(const JsonNode& node, const char* key) {
 
 }  // namespace
 
-Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_per_host) {
-  if (json.empty()) return with_hosts(host_machine(), ranks_per_host);
-  JsonNode value = read_json(json, root);
-  if (value.is(JsonNode::Kind::string)) return with_hosts(find_machine(value.text), ranks_per_host);
+Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_per_host, const Stack& stack) {
+  JsonNode value = json.empty() ? JsonNode::of(std::string(host_name)) : read_json(json, root);
   if (is_whole(value)) return with_hosts(read_machine(value), ranks_per_host);
   const JsonNode* named = find_name(value);
   const std::string name(named ? named->text : host_name);
-  JsonNode whole = machine_type().write(with_hosts(find_machine(name), ranks_per_host));
+  const Machine found = with_hosts(find_machine(name), ranks_per_host);
+  const auto of_stack = stack.machines.find(name);
+  const bool is_changed = of_stack != stack.machines.end();
+  if (value.is(JsonNode::Kind::string) && !is_changed) return found;
+  JsonNode whole = machine_type().write(found);
   const JsonNode own_name = *whole.find("name");
-  take_size(value, whole);
-  change(whole, value, root);
+  if (is_changed) apply_changes(whole, read_json(of_stack->second, "stack"), "stack.machines." + name);
+  if (value.is(JsonNode::Kind::object)) {
+    take_size(value, whole);
+    apply_changes(whole, value, root);
+  }
   *whole.find("name") = own_name;
   return read_machine(whole);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/machine/machine.h"
+#include "engine/machine/stack.h"
 
 namespace shardscope {
 
@@ -18,9 +19,10 @@ namespace shardscope {
 //                               level has
 //   {"device": {"kind": ...}}   a machine of its own, as in a machine file
 //
-// Hosts have so many ranks each, in order (with_hosts()); empty: as the machine says. Throws Failure with the faults,
-// at places that begin with "machine".
-Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_per_host);
+// A machine that is named has the numbers that the stack reaches on it (Stack::machines) in the place of its own,
+// before those of the value. Hosts have so many ranks each, in order (with_hosts()); empty: as the machine says. Throws
+// Failure with the faults, at places that begin with "machine".
+Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_per_host, const Stack& stack = {});
 
 // The value that names a machine, or is one. Of hosts of
 // unlike sizes the largest stands for all: a run file lists hosts under "hosts".

@@ -57,7 +57,8 @@ TransferRate transfer_rate(const std::vector<Level>& levels, const Topology& top
     const int sharing =
         std::max(out[load.level][static_cast<size_t>(load.out)], in[load.level][static_cast<size_t>(load.in)]);
     slowest.latency = std::max(slowest.latency, levels[load.level].latency);
-    slowest.seconds_per_byte = std::max(slowest.seconds_per_byte, sharing / links[load.level].bytes_per_second);
+    const double rate = links[load.level].bytes_per_second * levels[load.level].message_efficiency;
+    slowest.seconds_per_byte = std::max(slowest.seconds_per_byte, sharing / rate);
   }
   return slowest;
 }

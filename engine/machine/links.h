@@ -27,7 +27,8 @@ struct TransferRate {
 };
 
 // Sends from one device to another, all at the same time: the slowest. Each goes over the link of the outermost level
-// in which its two devices differ; sends that leave, or arrive, over one link share its rate.
+// in which its two devices differ, at its message_efficiency; sends that leave, or arrive, over one link share its
+// rate.
 TransferRate transfer_rate(const std::vector<Level>& levels, const Topology& topology,
                            std::span<const LevelLinks> links, std::span<const std::pair<int, int>> transfers);
 

@@ -31,12 +31,26 @@ struct ProductSample {
   bool operator==(const ProductSample&) const = default;
 };
 
-// Matrix products in one precision. Between samples: product_efficiency.h; without samples the peak rate is reached.
+// A kernel of matrix products: units of the device each make one m x n tile of the result at a time, in waves. Each
+// tile takes `depth` more steps along k than k, for its beginning and end. A unit reaches `efficiency` of its share of
+// the peak.
+struct ProductTile {
+  int64_t m = 128, n = 128;
+  double depth = 0;
+  double efficiency = 1;
+  std::string source;
+  bool operator==(const ProductTile&) const = default;
+};
+
+// Matrix products in one precision. Between samples: product_efficiency.h; without samples the peak rate is reached, by
+// the fastest of the tiles (product_tiles.h) where there are any.
 struct ProductRate {
   double flops_per_second = 0;                 // peak
   std::vector<ProductSample> efficiency;       // of plain products
   std::vector<ProductSample> transposed_left;  // of those whose left operand is stored transposed; empty: as plain
   std::string source;
+  int units = 1;                   // of the device that tiles are spread over
+  std::vector<ProductTile> tiles;  // kernels to choose from
   bool operator==(const ProductRate&) const = default;
 };
 
@@ -74,6 +88,8 @@ struct Device {
   std::map<std::string, KernelRate, std::less<>> kernels;  // by family
   std::string bf16_products;  // how they are computed, for people ("oneDNN"); empty: not known
   std::string source;
+  double issue_seconds = 0;      // between two instructions at least: the program's own time to issue one
+  double memory_efficiency = 1;  // share of the outermost memory's rate that work which streams reaches
   bool operator==(const Device&) const = default;
 };
 
@@ -96,6 +112,7 @@ struct Level {
   double latency = 0;           // of one message, or of one rendezvous of a group in shared memory, s
   int shared_by = 1;            // so many consecutive devices of the unit below share a link
   std::string source;
+  double message_efficiency = 1;  // share of a link's rate that a message from one device to another reaches
   bool operator==(const Level&) const = default;
 };
 
@@ -128,6 +145,15 @@ struct OverlapRule {
   bool operator==(const OverlapRule&) const = default;
 };
 
+// How far predictions were from published measurements of this machine.
+struct Evidence {
+  int64_t measurements = 0;  // that back the numbers; 0: unverified
+  double time_error = 0;     // mean of absolute relative errors of step times, of held-out measurements
+  double memory_error = 0;   // likewise of memory; 0: none was measured
+  std::string source;
+  bool operator==(const Evidence&) const = default;
+};
+
 struct Machine {
   std::string name;
   Device device;
@@ -135,6 +161,8 @@ struct Machine {
   std::vector<CollectiveRule> collectives;
   std::vector<OverlapRule> overlap;
   std::string source;
+  double price_per_device_hour = 0;  // in the currency of whoever gives it; 0: not known
+  Evidence evidence;
   bool operator==(const Machine&) const = default;
 };
 

@@ -63,10 +63,34 @@ void check_samples(const std::vector<ProductSample>& samples, const JsonNode* no
   }
 }
 
+JsonType<ProductTile> product_tile() {
+  const auto size = [] { return integer<int64_t>(1, 4096); };
+  return ObjectKeys<ProductTile>("A kernel: each unit of the device makes one m x n tile of the result at a time.")
+      .required("m", &ProductTile::m, size(), "Rows of a tile.")
+      .required("n", &ProductTile::n, size(), "Columns of a tile.")
+      .optional("depth", &ProductTile::depth, number(0, 1e6),
+                "Steps along k that beginning and end of a tile take beside its k.")
+      .optional("efficiency", &ProductTile::efficiency, share(), "Share of its part of the peak that a unit reaches.")
+      .type();
+}
+
+JsonType<Evidence> evidence() {
+  return ObjectKeys<Evidence>("How far predictions were from published measurements of this machine.")
+      .optional("measurements", &Evidence::measurements, integer<int64_t>(0, 1000000),
+                "That back the numbers; 0: unverified.")
+      .optional("time_error", &Evidence::time_error, number(0, 100),
+                "Mean of the absolute relative errors of step times of held-out measurements.")
+      .optional("memory_error", &Evidence::memory_error, number(0, 100), "Likewise of memory; 0: none was measured.")
+      .type();
+}
+
 JsonType<ProductRate> product_rate() {
   return ObjectKeys<ProductRate>("Matrix products in one precision.")
       .required("flops_per_second", &ProductRate::flops_per_second, rate(),
                 "Peak, FLOP/s; of one core where ranks share the cores of a host.")
+      .optional("units", &ProductRate::units, integer(1, 65536), "Of the device that tiles are spread over.")
+      .optional("tiles", &ProductRate::tiles, list_of(product_tile()),
+                "Kernels to choose from; a product takes the fastest. Absent: the peak is reached at any shape.")
       .optional("efficiency", &ProductRate::efficiency, samples(),
                 "Share of the peak that products of some shapes reach; between them it is interpolated. Absent: 1.")
       .optional("transposed_left", &ProductRate::transposed_left, samples(),
@@ -106,6 +130,10 @@ JsonType<Device> device() {
       .optional("cores", &Device::cores, integer(1, 65536), "Of a host, where ranks share them.")
       .required("memory_bytes", &Device::memory_bytes, capacity(1), "Bytes of a device, or of a host for its ranks.")
       .optional("instruction_latency", &Device::instruction_latency, latency(), "Starting one instruction, s.")
+      .optional("issue_seconds", &Device::issue_seconds, latency(),
+                "Between two instructions at least: the program's own time to issue one, s.")
+      .optional("memory_efficiency", &Device::memory_efficiency, share(),
+                "Share of the outermost memory's rate that work which streams reaches.")
       .optional("vector_flops", &Device::vector_flops, number(0, 1e20),
                 "FLOP/s of what is no matrix product; 0: it is priced by its bytes alone.")
       .required("memory", &Device::memory, list_of(memory_level(), 1), "Levels of memory, from inside out.")
@@ -178,6 +206,9 @@ JsonType<Level> level() {
       .optional("shared_by", &Level::shared_by, shared_by(),
                 "How many devices share a link; unit: all of a unit of the level before; host_cores: the traffic is "
                 "copying by the cores of a host, and the rate that of one core.")
+      .optional(
+          "message_efficiency", &Level::message_efficiency, share(),
+          "Share of a link's rate that a message from one device to another reaches; of collectives their rules say.")
       .check(check_level)
       .type();
 }
@@ -260,6 +291,9 @@ const JsonType<Machine>& machine_type() {
                     "Which algorithms collectives take. Where no rule fits: direct on shared memory, ring elsewhere.")
           .optional("overlap", &Machine::overlap, list_of(overlap_rule()),
                     "Which streams may run at the same time; all others run one after the other.")
+          .optional("price_per_device_hour", &Machine::price_per_device_hour, number(0, 1e6),
+                    "What an hour of a device costs, in any currency; 0: not known.")
+          .optional("evidence", &Machine::evidence, evidence(), "By how many measurements the numbers are backed.")
           .check(check_machine)
           .type();
   return type;

@@ -1,31 +1,25 @@
 #include "engine/machine/machine_library.h"
 
 #include <algorithm>
-#include <span>
 #include <string>
 
+#include "engine/machine/library_files.h"
 #include "engine/machine/machine_file.h"
 
 namespace shardscope {
 
-// Made of resources/machines by cmake/machine_library.cmake.
-struct LibraryFile {
-  std::string_view name, text;
-};
-std::span<const LibraryFile> library_files();
-
 namespace {
 
 const LibraryFile* find_file(std::string_view name) {
-  const auto found = std::ranges::find(library_files(), name, &LibraryFile::name);
-  return found == library_files().end() ? nullptr : &*found;
+  const auto found = std::ranges::find(machine_files(), name, &LibraryFile::name);
+  return found == machine_files().end() ? nullptr : &*found;
 }
 
 }  // namespace
 
 std::vector<std::string_view> library_names() {
   std::vector<std::string_view> names;
-  for (const LibraryFile& file : library_files()) names.push_back(file.name);
+  for (const LibraryFile& file : machine_files()) names.push_back(file.name);
   return names;
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/base/enum_count.h"
 #include "engine/base/error.h"
+#include "engine/machine/product_tiles.h"
 
 namespace shardscope {
 
@@ -21,7 +22,9 @@ MachinePrices::MachinePrices(Machine machine, int ranks)
   std::vector<MemoryShare> memory;
   for (const MemoryLevel& level : device.memory) {
     const double share = level.shared ? 1 / ranks_on_host_ : share_;
-    memory.push_back({static_cast<double>(level.capacity_bytes) * share, 1 / (level.bytes_per_second * share)});
+    const double reached = &level == &device.memory.back() ? device.memory_efficiency : 1;
+    memory.push_back(
+        {static_cast<double>(level.capacity_bytes) * share, 1 / (level.bytes_per_second * share * reached)});
   }
   memory_ = MemoryTime(memory);
 
@@ -33,6 +36,8 @@ MachinePrices::MachinePrices(Machine machine, int ranks)
     if (!is_new) continue;
     Products& products = products_.emplace_back();
     products.seconds_per_flop = 1 / (rate->flops_per_second * share_);
+    products.units = rate->units;
+    products.tiles = rate->tiles;
     products.plain = ProductEfficiency(rate->efficiency);
     products.transposed_left =
         rate->transposed_left.empty() ? products.plain : ProductEfficiency(rate->transposed_left);
@@ -47,7 +52,7 @@ double MachinePrices::matrix_product_seconds(const PricedProduct& product) const
   const auto [precision, m, n, k, batch, transposed_left] = product;
   const auto of = [](int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); };
   const double flops = 2 * of(m, n) * of(k, batch);
-  if (flops == 0) return latency_;
+  if (flops == 0) return std::max(machine_.device.issue_seconds, latency_);
   const double bytes = static_cast<double>(batch) * (of(m, k) + of(k, n) + of(m, n)) * byte_size(precision);
   const int number = products_of_[static_cast<size_t>(precision)];
   if (number < 0) {
@@ -55,8 +60,11 @@ double MachinePrices::matrix_product_seconds(const PricedProduct& product) const
                         "device.products", "state that of f32"});
   }
   const Products& products = products_[static_cast<size_t>(number)];
-  const double efficiency = (transposed_left ? products.transposed_left : products.plain).at(m, n, k);
-  return latency_ + std::max(flops * products.seconds_per_flop / efficiency, memory_.seconds(bytes));
+  const double efficiency = (transposed_left ? products.transposed_left : products.plain).at(m, n, k) *
+                            tiled_share(products.tiles, products.units, static_cast<double>(m), static_cast<double>(n),
+                                        static_cast<double>(k), static_cast<double>(batch));
+  const double seconds = std::max(flops * products.seconds_per_flop / efficiency, memory_.seconds(bytes));
+  return std::max(machine_.device.issue_seconds, latency_ + seconds);
 }
 
 double MachinePrices::local_seconds(std::string_view family, double bytes, double flops, Precision precision) const {
@@ -71,7 +79,7 @@ double MachinePrices::local_seconds(std::string_view family, double bytes, doubl
     }
   }
   const double computing = rate > 0 ? flops / (rate * share_) : 0;
-  return latency_ + std::max(memory_.seconds(bytes), computing) / efficiency;
+  return std::max(machine_.device.issue_seconds, latency_ + std::max(memory_.seconds(bytes), computing) / efficiency);
 }
 
 GroupPlacement MachinePrices::place(std::vector<std::vector<int>> groups) const {

@@ -2,16 +2,39 @@
 
 namespace shardscope {
 
+namespace {
+
+// Bytes of what is moved as the stack holds it, to those that it has here.
+double moved_share(std::span<const int> moved, const Program& program, const StackTypes& types) {
+  double here = 0, there = 0;
+  for (int value : moved) {
+    const ProgramValue& of = program.values[static_cast<size_t>(value)];
+    const auto bytes = static_cast<double>(of.bytes());
+    here += bytes;
+    there += bytes * types.share(of.graph_value);
+  }
+  return here > 0 ? there / here : 1;
+}
+
+}  // namespace
+
 double instruction_seconds(const Instruction& instruction, const Program& program, const Graph& graph,
                            const WorkPrices& prices) {
-  if (const CollectiveStart* start = instruction.as<CollectiveStart>())
-    return prices.collective(start->kind, static_cast<double>(start->payload_bytes), start->axes);
+  const auto as_held = [&](double bytes, std::span<const int> moved) {
+    return bytes * moved_share(moved, program, prices.types());
+  };
+  if (const CollectiveStart* start = instruction.as<CollectiveStart>()) {
+    const double payload = as_held(static_cast<double>(start->payload_bytes), start->operands);
+    return prices.collective(start->kind, payload, start->axes);
+  }
   if (instruction.as<CollectiveDone>()) return 0;
-  if (instruction.as<Slice>()) return prices.slice(instruction.bytes_touched());
-  if (instruction.as<Send>()) return prices.send(instruction.bytes_touched());
+  if (instruction.as<Slice>()) return prices.slice(as_held(instruction.bytes_touched(), instruction.operands()));
+  if (instruction.channel() >= 0 && prices.stack().overlap.pipeline) return 0;
+  if (instruction.as<Send>()) return prices.send(as_held(instruction.bytes_touched(), instruction.operands()));
   if (instruction.as<Receive>()) {
     const StageChannel& channel = program.channels[instruction.channel()];
-    return prices.receive(channel.from, channel.to, static_cast<double>(instruction.payload_bytes()));
+    const double payload = as_held(static_cast<double>(instruction.payload_bytes()), instruction.results());
+    return prices.receive(channel.from, channel.to, payload);
   }
   std::vector<TensorType> operands, results;
   local_types(program.values, instruction.operands(), operands);

@@ -11,6 +11,7 @@
 
 #include "engine/graph/graph.h"
 #include "engine/machine/machine.h"
+#include "engine/machine/stack.h"
 #include "engine/mesh/mesh.h"
 #include "engine/mesh/partition_spec.h"
 #include "engine/mesh/sharding.h"
@@ -93,6 +94,7 @@ struct Plan {
       run_file;  // its text, to be kept beside what the plan makes; those who run or show the plan do not read it
   TrainingFacts training;
   Machine machine;
+  Stack stack;                            // what runs the plan there
   std::vector<int> ranks_per_host = {1};  // of the machine, in order
   int threads_per_rank = 1;
   Mesh mesh;

@@ -1,18 +1,29 @@
 #include "engine/shard/work_prices.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace shardscope {
 
-WorkPrices::WorkPrices(const Machine& machine, const Mesh& mesh, std::optional<AxisIndex> stages)
-    : machine_(machine, mesh.device_count()), mesh_(mesh), stages_(stages) {}
+WorkPrices::WorkPrices(const Machine& machine, const Mesh& mesh, std::optional<AxisIndex> stages, Stack stack)
+    : machine_(machine, mesh.device_count()), mesh_(mesh), stages_(stages), stack_(std::move(stack)) {}
+
+void WorkPrices::use_graph(const Graph& graph) {
+  graph_ = &graph;
+  if (stack_.fusion.elementwise) chains_.emplace(graph);
+  if (stack_.memory.narrow_activations) types_ = StackTypes(graph);
+}
 
 double WorkPrices::compute(const Op& op, std::span<const TensorType> operands,
                            std::span<const TensorType> results) const {
   const OpDefinition& definition = *op.definition;
+  if (stack_.fusion.accumulation && definition.accumulates()) return 0;
   const DType dtype = operands.empty() ? results[0].dtype : operands[0].dtype;
-  double bytes = 0;
-  if (definition.touches_memory()) {
-    for (const TensorType& type : operands) bytes += static_cast<double>(type.bytes());
-    for (const TensorType& type : results) bytes += static_cast<double>(type.bytes());
+  const double bytes = bytes_of(op, operands, results);
+  if (chains_ ? chains_->is_free(op) : graph_ && types_.is_no_work(*graph_, op)) return 0;
+  if (!stack_.runs_here()) {
+    if (const ScoreWork work = definition.scores(op.attributes, operands); work.scores > 0)
+      return attention(op, work, operands, results, bytes);
   }
   const auto& kernels = machine_.machine().device.kernels;
   if (!definition.is_matrix_product() || kernels.contains(definition.name())) {
@@ -22,6 +33,45 @@ double WorkPrices::compute(const Op& op, std::span<const TensorType> operands,
   double seconds = 0;
   for (const auto& [m, n, k, batch, transposed_left] : definition.products(op.attributes, operands, results)) {
     seconds += machine_.matrix_product_seconds({precision_of(dtype), m, n, k, batch, transposed_left});
+  }
+  return seconds;
+}
+
+double WorkPrices::bytes_of(const Op& op, std::span<const TensorType> operands,
+                            std::span<const TensorType> results) const {
+  if (!op.definition->touches_memory()) return 0;
+  double bytes = 0;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!chains_ || chains_->reads(op, i))
+      bytes += static_cast<double>(operands[i].bytes()) * types_.share(op.inputs[i]);
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!chains_ || chains_->writes(op, i))
+      bytes += static_cast<double>(results[i].bytes()) * types_.share(op.outputs[i]);
+  }
+  return bytes;
+}
+
+double WorkPrices::attention(const Op& op, const ScoreWork& work, std::span<const TensorType> operands,
+                             std::span<const TensorType> results, double bytes) const {
+  const OpDefinition& definition = *op.definition;
+  constexpr Precision precision = Precision::bf16;
+  const double flops = definition.flops(op.attributes, operands, results);
+  if (stack_.attention.kernel == AttentionKernel::flash) {
+    const double share = stack_.attention.skips_masked ? 1 - work.masked : 1;
+    if (machine_.machine().device.kernels.contains(definition.name()))
+      return machine_.local_seconds(definition.name(), bytes, flops * share, precision);
+    const ProductRate* rate = find_products(machine_.machine().device, precision);
+    const double products = rate ? flops * share / rate->flops_per_second : 0;
+    return std::max(machine_.local_seconds(definition.name(), bytes), products);
+  }
+  // Bytes of each score. Forward: product writes 2; mask and softmax 2, 2; dropout 2, 2 and its mask 1; product
+  // reads 2. Backward: product writes 2; dropout 2, 1, 2; softmax 2, 2, 2; three products read 2 each.
+  constexpr double forward_bytes = 13, backward_bytes = 19;
+  double seconds = machine_.local_seconds(
+      "scores", work.scores * (op.phase == Phase::backward ? backward_bytes : forward_bytes), 0, precision);
+  for (const auto& [m, n, k, batch, transposed_left] : definition.products(op.attributes, operands, results)) {
+    seconds += machine_.matrix_product_seconds({precision, m, n, k, batch, transposed_left});
   }
   return seconds;
 }

@@ -18,12 +18,18 @@ bool Streams::may_hide_communication() const {
   return std::ranges::any_of(of_group, [&](int stream) { return find(compute, stream).has_value(); });
 }
 
-Streams streams_on(const Machine& machine, std::span<const int> levels) {
+Streams streams_on(const Machine& machine, std::span<const int> levels, const std::vector<bool>& blocking) {
   Streams streams;
   streams.names = {"compute"};
   for (const Level& level : machine.levels) streams.names.push_back(level.name);
   for (int level : levels) streams.of_group.push_back(std::max(level, 0) + 1);
   if (machine.levels.empty()) streams.names.push_back("communication");
+  if (std::ranges::find(blocking, true) != blocking.end()) {
+    for (size_t group = 0; group < blocking.size(); ++group) {
+      if (blocking[group]) streams.of_group[group] = static_cast<int>(streams.names.size());
+    }
+    streams.names.push_back("blocking communication");
+  }
   for (const std::string& first : streams.names) {
     auto& row = streams.joined.emplace_back();
     for (const std::string& second : streams.names) {

@@ -31,7 +31,8 @@ struct Streams {
 };
 
 // By the machine's rules of overlap; `levels`: of each of the program's groups the outermost level in which members
-// differ (GroupPlacement::level()).
-Streams streams_on(const Machine& machine, std::span<const int> levels);
+// differ (GroupPlacement::level()). `blocking`, or empty: groups whose collectives have a stream of their own, which is
+// joined with none.
+Streams streams_on(const Machine& machine, std::span<const int> levels, const std::vector<bool>& blocking = {});
 
 }  // namespace shardscope

@@ -1,8 +1,11 @@
 #include "gui/compare/quantities_model.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "engine/compile/document_of.h"
+#include "engine/plan/utilisation.h"
 #include "gui/compare/factorisations.h"
 #include "gui/document/config_difference.h"
 #include "gui/document/text.h"
@@ -14,22 +17,28 @@ namespace {
 
 std::string whole_text(double value) { return std::to_string(std::llround(value)); }
 
+std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
 using Format = std::string (*)(double);
 Format format_of(int row) {
   switch (row) {
     case QuantitiesModel::memory_row:
     case QuantitiesModel::moved_row: return bytes_text;
     case QuantitiesModel::time_row: return seconds_text;
+    case QuantitiesModel::mfu_row: return percent_text;
     case QuantitiesModel::work_row: return flops_text;
     default: return whole_text;
   }
 }
 
-double quantity(const PlanTotals& totals, int64_t collectives, int row) {
+double quantity(const Plan& plan, int64_t collectives, int row) {
+  const PlanTotals& totals = plan.totals;
   switch (row) {
     case QuantitiesModel::memory_row: return double(totals.memory_total);
     case QuantitiesModel::moved_row: return totals.wire_bytes_per_device;
     case QuantitiesModel::time_row: return totals.seconds_per_step;
+    case QuantitiesModel::mfu_row: return utilisation(plan).mfu();
+    case QuantitiesModel::tokens_row: return utilisation(plan).tokens_per_second() / plan.mesh.device_count();
     case QuantitiesModel::work_row: return totals.flops_per_device;
     default: return double(collectives);
   }
@@ -92,10 +101,10 @@ std::optional<double> QuantitiesModel::number(int row, int column) const {
   if (row < memory_row || row >= rows) return std::nullopt;
   if (column > 0) {
     const PinnedPlan* pin = pins_.at(column - 1);
-    return pin ? std::optional(quantity(pin->plan->totals, pin->collectives, row)) : std::nullopt;
+    return pin ? std::optional(quantity(*pin->plan, pin->collectives, row)) : std::nullopt;
   }
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  return plan ? std::optional(quantity(plan->totals, workspace_.planner.index().exchanges, row)) : std::nullopt;
+  return plan ? std::optional(quantity(*plan, workspace_.planner.index().exchanges, row)) : std::nullopt;
 }
 
 QString QuantitiesModel::text(int row, int column) const {
@@ -129,7 +138,8 @@ QVariant QuantitiesModel::data(const QModelIndex& index, int role) const {
     case Qt::ForegroundRole: {
       const std::optional<double> own = number(row, column), shown = number(row, 0);
       if (column == 0 || !own || !shown || !differ(*own, *shown)) return {};
-      return *own < *shown ? theme().good : theme().warning;
+      const bool more_is_better = row == mfu_row || row == tokens_row;
+      return (*own < *shown) != more_is_better ? theme().good : theme().warning;
     }
     case Qt::TextAlignmentRole: return QVariant(Qt::AlignRight | Qt::AlignVCenter);
     default: return {};
@@ -149,13 +159,16 @@ QVariant QuantitiesModel::headerData(int section, Qt::Orientation orientation, i
     if (role == Qt::ToolTipRole) return tr("%1 in the run file; \u2013: it does not say it.").arg(name);
     return role == Qt::DisplayRole ? QVariant(name) : QVariant();
   }
-  const QString titles[] = {tr("Mesh"),        tr("Layout mode"), tr("Memory"),     tr("Sent a step"),
-                            tr("Time a step"), tr("Work a step"), tr("Collectives")};
+  const QString titles[] = {
+      tr("Mesh"), tr("Layout mode"),       tr("Memory"),      tr("Sent a step"), tr("Time a step"),
+      tr("MFU"),  tr("Tokens/s a device"), tr("Work a step"), tr("Collectives")};
   const QString tips[] = {tr("Size of each axis."),
                           tr("How values that nobody pinned are laid out."),
                           tr("Memory of all arrays on the heaviest device."),
                           tr("Bytes that each device sends in a training step."),
                           tr("What the cost model predicts."),
+                          tr("Model FLOPs a second, as a share of the devices' peak."),
+                          tr("Tokens a second that one device trains on."),
                           tr("Floating-point operations of each device."),
                           tr("How many times a step the devices exchange parts of arrays.")};
   if (role == Qt::DisplayRole) return titles[section];

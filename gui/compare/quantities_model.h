@@ -12,7 +12,18 @@ namespace shardscope {
 class QuantitiesModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Row { mesh_row, mode_row, memory_row, moved_row, time_row, work_row, collectives_row, rows };
+  enum Row {
+    mesh_row,
+    mode_row,
+    memory_row,
+    moved_row,
+    time_row,
+    mfu_row,
+    tokens_row,
+    work_row,
+    collectives_row,
+    rows
+  };
 
   QuantitiesModel(Workspace& workspace, const PinnedPlans& pins, QObject* parent);
 

@@ -3,6 +3,7 @@
 #include <QTextDocumentFragment>
 #include <algorithm>
 
+#include "engine/plan/utilisation.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
@@ -10,6 +11,28 @@
 
 namespace shardscope {
 namespace {
+
+// What the step time means, and how far such predictions were from measurements.
+QString utilisation_text(const Plan& plan) {
+  constexpr double billion = 1e9;
+  const Utilisation use = utilisation(plan);
+  QString text;
+  if (use.mfu() > 0)
+    text += "\n" + Verdict::tr("MFU %1 %, HFU %2 %").arg(100 * use.mfu(), 0, 'f', 1).arg(100 * use.hfu(), 0, 'f', 1);
+  if (use.tokens > 0) {
+    text += "\n" + Verdict::tr("tokens a second and device: %1; device hours for 10\u2079 tokens: %2")
+                       .arg(use.tokens_per_second() / use.devices, 0, 'g', 4)
+                       .arg(use.device_hours(billion), 0, 'g', 4);
+    if (const double price = plan.machine.price_per_device_hour; price > 0)
+      text += Verdict::tr(", which cost %1").arg(use.device_hours(billion) * price, 0, 'g', 4);
+  }
+  if (const Evidence& evidence = plan.machine.evidence; evidence.measurements > 0)
+    text += "\n" + Verdict::tr("as %1 runs it; mean error %2 % over %3 measurements")
+                       .arg(qt(plan.stack.name))
+                       .arg(100 * evidence.time_error, 0, 'f', 1)
+                       .arg(evidence.measurements);
+  return text;
+}
 
 constexpr int difference_ms = 6000;
 constexpr size_t most_told = 6;  // warnings in a tool tip
@@ -91,7 +114,8 @@ void Verdict::refresh(bool with_difference) {
               tr("%1 sent by each device in a step, %2 a device")
                   .arg(qt(exact_bytes(now.wire_bytes_per_device)), qt(flops_text(now.flops_per_device))));
   show_number(time_field, now.seconds_per_step, old.seconds_per_step, difference, seconds_text, tr("about %1 a step"),
-              tr("predicted for %1: %2 s").arg(qt(plan->machine.name)).arg(now.seconds_per_step, 0, 'f', 6));
+              tr("predicted for %1: %2 s").arg(qt(plan->machine.name)).arg(now.seconds_per_step, 0, 'f', 6) +
+                  utilisation_text(*plan));
   fields_[planning_field]->setText(tr("%1 to plan").arg(qt(seconds_text(plan->planning_milliseconds / 1000))));
   fields_[planning_field]->show();
 }

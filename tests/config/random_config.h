@@ -53,6 +53,8 @@ class RandomConfigs {
       for (int i = below(4); i > 0; --i) config.pipeline.layers.push_back(1 + below(9));
     }
     for (int i = below(3); i > 0; --i) config.lint.off.emplace_back(name() + std::to_string(i), "because");
+    if (below(3) == 0)
+      config.stack = below(2) ? R"("megatron")" : R"({"name": "maxtext", "overlap": {"tensor": false}})";
     config.seed = below(3) ? below(1000) : INT64_MAX - below(2);
     config.steps = 1 + below(100);
     config.deterministic = below(2) == 1;

@@ -1,0 +1,87 @@
+#include "engine/machine/stack_keys.h"
+
+#include "engine/config/json_document.h"
+
+namespace shardscope {
+
+namespace {
+
+JsonType<std::string> changes() {
+  return {[](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<std::string> {
+            if (!faults.expect(node, place, JsonNode::Kind::object, "an object")) return {};
+            return print_json_line(node);
+          },
+          [](const std::string& text) { return read_json(text, "stack"); },
+          json_object({{"type", JsonNode::of(std::string("object"))}})};
+}
+
+JsonType<Fusion> fusion() {
+  return ObjectKeys<Fusion>("What is one kernel.")
+      .optional("elementwise", &Fusion::elementwise, flag(),
+                "Chains of elementwise ops, norms and casts read what enters the chain and write what leaves it.")
+      .optional("accumulation", &Fusion::accumulation, flag(),
+                "Products of gradients add to what adds up over microbatches; that takes no time of its own.")
+      .type();
+}
+
+JsonType<StackAttention> attention() {
+  const Choices<AttentionKernel> kernels = {{"flash", AttentionKernel::flash}, {"scores", AttentionKernel::scores}};
+  return ObjectKeys<StackAttention>("Attention between the projections.")
+      .optional("kernel", &StackAttention::kernel, choice(kernels),
+                "flash: scores are never an array; scores: they pass through memory, and what backward needs is kept.")
+      .optional("skips_masked", &StackAttention::skips_masked, flag(),
+                "Blocks above the diagonal of a causal mask take no time.")
+      .type();
+}
+
+JsonType<StackOverlap> overlap() {
+  return ObjectKeys<StackOverlap>("Which communication may run beside computation, where the machine can do both.")
+      .optional("gradients", &StackOverlap::gradients, flag(),
+                "Reduction of gradients beside the backward pass of the last microbatch.")
+      .optional("parameters", &StackOverlap::parameters, flag(),
+                "Gathering of parameters beside forward, and layer by layer where they are gathered again.")
+      .optional("tensor", &StackOverlap::tensor, flag(), "Communication of activations within layers.")
+      .optional("pipeline", &StackOverlap::pipeline, flag(), "Messages between stages take their devices no time.")
+      .type();
+}
+
+JsonType<StackMemory> memory() {
+  return ObjectKeys<StackMemory>("What the process holds on a device.")
+      .optional("narrow_activations", &StackMemory::narrow_activations, flag(),
+                "Activations are held, and moved, in the 16-bit type of the products.")
+      .optional("logits_copies", &StackMemory::logits_copies, number(0, 100),
+                "Copies of the logits in f32 that the loss holds beside the plan's.")
+      .optional("gradient_bytes", &StackMemory::gradient_bytes, number(0, 8),
+                "Bytes of each parameter for gradients beside those that add up.")
+      .optional("allocator", &StackMemory::allocator, number(1, 10),
+                "Times what is held: rounding and fragments of the allocator.")
+      .optional("fixed_bytes", &StackMemory::fixed_bytes, number(0, 1e12), "Workspaces of libraries, bytes.")
+      .type();
+}
+
+}  // namespace
+
+const JsonType<Stack>& stack_type() {
+  static const JsonType<Stack> type =
+      ObjectKeys<Stack>("A software stack: what the program that runs a plan can do.")
+          .required("name", &Stack::name, text_of_some_length(), "As people call it.")
+          .optional("fusion", &Stack::fusion, fusion(), "What is one kernel.")
+          .optional("attention", &Stack::attention, attention(), "Attention between the projections.")
+          .optional("overlap", &Stack::overlap, overlap(), "What runs beside computation.")
+          .optional("memory", &Stack::memory, memory(), "What the process holds on a device.")
+          .optional("machines", &Stack::machines, map_of(text(), changes()),
+                    "What it reaches on machines of the library, by name: numbers in the place of the machine's own, "
+                    "at the paths of a machine's file, levels by their names.")
+          .type();
+  return type;
+}
+
+std::string stack_schema() {
+  JsonMembers members = {{"$schema", JsonNode::of(std::string("https://json-schema.org/draft/2020-12/schema"))},
+                         {"title", JsonNode::of(std::string("Shardscope software stack"))}};
+  const JsonNode& schema = stack_type().schema;
+  for (size_t i = 0; i < schema.keys.size(); ++i) members.emplace_back(schema.keys[i], schema.items[i]);
+  return print_json(json_object(std::move(members)));
+}
+
+}  // namespace shardscope

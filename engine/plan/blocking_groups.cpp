@@ -1,0 +1,73 @@
+#include "engine/plan/blocking_groups.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/graph/casts.h"
+
+namespace shardscope {
+
+MovedKind moved_kind(const CollectiveStart& start, Phase phase, const Program& program, const Graph& graph,
+                     const std::vector<bool>& of_states) {
+  const ValueId value = program.values[static_cast<size_t>(start.operands.front())].graph_value;
+  const Value& moved = graph.values[static_cast<size_t>(value)];
+  if (moved.cotangent_of != no_id && of_states[static_cast<size_t>(moved.cotangent_of)]) return MovedKind::gradients;
+  if (of_states[static_cast<size_t>(value)]) return MovedKind::parameters;
+  if (phase != Phase::update) return MovedKind::activations;
+  // An update gathers what it has made of a state, and reduces all else.
+  return start.kind == InstructionKind::all_gather ? MovedKind::parameters : MovedKind::gradients;
+}
+
+std::vector<bool> blocking_groups(const Program& program, const Graph& graph, const StackOverlap& overlap) {
+  const std::vector<bool> of_states = values_of_states(graph);
+  std::vector<std::array<double, 2>> bytes(program.groups.size());  // that may overlap, and that may not
+  for (const Task& task : program.tasks) {
+    for (const Instruction& instruction : task.instructions) {
+      const CollectiveStart* start = instruction.as<CollectiveStart>();
+      if (!start) continue;
+      const MovedKind kind = moved_kind(*start, instruction.phase, program, graph, of_states);
+      const bool may = kind == MovedKind::gradients    ? overlap.gradients
+                       : kind == MovedKind::parameters ? overlap.parameters
+                                                       : overlap.tensor;
+      const auto group = std::ranges::find(program.groups, start->axes) - program.groups.begin();
+      bytes[static_cast<size_t>(group)][may ? 0 : 1] += instruction.wire_bytes();
+    }
+  }
+  std::vector<bool> blocking;
+  for (const auto& [overlapped, exposed] : bytes) blocking.push_back(exposed > overlapped);
+  return blocking;
+}
+
+void hide_behind_passes(const Program& program, const Graph& graph, const StackOverlap& overlap,
+                        InstructionTable<double>& seconds) {
+  const std::vector<bool> of_states = values_of_states(graph);
+  for (int stage = 0; stage < program.stages; ++stage) {
+    std::array<double, 2> moving{}, computing{};  // of gradients, backward; of parameters, forward
+    const auto of_update = [&](auto&& visit) {
+      for (size_t t = 0; t < program.tasks.size(); ++t) {
+        const Task& task = program.tasks[t];
+        if (task.stage != stage || task.phase != Phase::update) continue;
+        for (size_t i = 0; i < task.instructions.size(); ++i) {
+          const CollectiveStart* start = task.instructions[i].as<CollectiveStart>();
+          if (!start) continue;
+          const MovedKind kind = moved_kind(*start, Phase::update, program, graph, of_states);
+          visit(kind == MovedKind::parameters ? size_t{1} : size_t{0}, seconds.tasks[t][i]);
+        }
+      }
+    };
+    of_update([&](size_t kind, double of_one) { moving[kind] += of_one; });
+    for (size_t t = 0; t < program.tasks.size(); ++t) {
+      const Task& task = program.tasks[t];
+      if (task.stage != stage || (task.phase != Phase::forward && task.phase != Phase::backward)) continue;
+      for (size_t i = 0; i < task.instructions.size(); ++i) {
+        if (task.instructions[i].as<Compute>()) computing[task.phase == Phase::forward] += seconds.tasks[t][i];
+      }
+    }
+    const std::array<bool, 2> overlapped = {overlap.gradients, overlap.parameters};
+    of_update([&](size_t kind, double& of_one) {
+      if (overlapped[kind] && moving[kind] > 0) of_one *= std::max(0.0, 1 - computing[kind] / moving[kind]);
+    });
+  }
+}
+
+}  // namespace shardscope

@@ -1,0 +1,67 @@
+#include "engine/shard/stack_types.h"
+
+#include <algorithm>
+
+#include "engine/graph/casts.h"
+#include "engine/graph/op_definition.h"
+
+namespace shardscope {
+
+namespace {
+
+bool multiplies_in_few_bits(const Graph& graph) {
+  return std::ranges::any_of(graph.ops, [&](const Op& op) {
+    return op.definition->is_matrix_product() && !op.inputs.empty() &&
+           byte_size(graph.type(op.inputs.front()).dtype) < byte_size(DType::f32);
+  });
+}
+
+// The model's outputs but for numbers, what forward makes of them, and the gradients of these.
+std::vector<bool> values_of_loss(const Graph& graph) {
+  std::vector<bool> of_loss(graph.values.size());
+  for (const auto& [name, value] : graph.outputs) {
+    if (!graph.type(value).shape.empty()) of_loss[static_cast<size_t>(value)] = true;
+  }
+  for (const Op& op : graph.ops) {
+    if (op.phase != Phase::forward) continue;
+    const bool any = std::ranges::any_of(op.inputs, [&](ValueId value) { return of_loss[static_cast<size_t>(value)]; });
+    for (ValueId value : op.outputs) {
+      if (any) of_loss[static_cast<size_t>(value)] = true;
+    }
+  }
+  for (size_t v = 0; v < of_loss.size(); ++v) {
+    const ValueId of = graph.values[v].cotangent_of;
+    if (of != no_id && of_loss[static_cast<size_t>(of)]) of_loss[v] = true;
+  }
+  return of_loss;
+}
+
+}  // namespace
+
+StackTypes::StackTypes(const Graph& graph) {
+  if (!multiplies_in_few_bits(graph)) return;
+  const std::vector<bool> of_states = values_of_states(graph), of_loss = values_of_loss(graph);
+  narrow_.resize(graph.values.size());
+  for (size_t v = 0; v < narrow_.size(); ++v) {
+    const Value& value = graph.values[v];
+    if (value.kind != ValueKind::result || value.type.dtype != DType::f32 || of_states[v] || of_loss[v]) continue;
+    const Phase phase = graph.ops[static_cast<size_t>(value.producer)].phase;
+    if (phase == Phase::update || phase == Phase::initialise) continue;
+    narrow_[v] = value.cotangent_of == no_id || !of_states[static_cast<size_t>(value.cotangent_of)];
+  }
+  // Sums over microbatches are those of gradients.
+  for (const Op& op : graph.ops) {
+    if (!op.definition->accumulates()) continue;
+    for (ValueId value : op.outputs) narrow_[static_cast<size_t>(value)] = false;
+  }
+}
+
+bool StackTypes::is_no_work(const Graph& graph, const Op& op) const {
+  if (narrow_.empty() || (!widens(graph, op) && !narrows(graph, op))) return false;
+  const auto bytes = [&](ValueId value) {
+    return static_cast<double>(byte_size(graph.type(value).dtype)) * share(value);
+  };
+  return bytes(op.inputs.front()) == bytes(op.outputs.front());
+}
+
+}  // namespace shardscope

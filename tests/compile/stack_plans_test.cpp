@@ -1,0 +1,197 @@
+#include <fmt/format.h>
+
+#include <QTemporaryDir>
+#include <QTest>
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "engine/compile/compile.h"
+#include "engine/compile/file_paths.h"
+#include "engine/config/parse.h"
+#include "engine/graph/op_definition.h"
+#include "engine/machine/chosen_machine.h"
+#include "engine/machine/chosen_stack.h"
+#include "engine/plan/utilisation.h"
+#include "tests/test_program.h"
+
+// What plans say of other machines and software stacks.
+namespace stack_plans_test {
+
+using namespace shardscope;
+
+namespace {
+
+const char* const presets[] = {
+    "llama_tiny",     "qwen3_tiny",           "mixtral_tiny",     "nnx_gpt2",
+    "workshop_gpipe", "workshop_interleaved", "parallax_decoder", "workshop_selective_document"};
+const char* const machines[] = {"dgx_h100", "dgx_a100_80gb"};
+
+RunConfig config_of(const std::string& preset, const std::string& machine, std::string_view stack) {
+  RunConfig config = load_run_file(SHARDSCOPE_SOURCE_DIR "/presets/" + preset + ".json");
+  config.machine = machine_choice(machine);
+  config.stack = '"' + std::string(stack) + '"';
+  return config;
+}
+
+Plan plan_of(const std::string& preset, const std::string& machine, std::string_view stack) {
+  return compile(plan_request(config_of(preset, machine, stack)));
+}
+
+double peak_of(const Plan& plan) {
+  double peak = 0;
+  for (const auto& [precision, rate] : plan.machine.device.products) peak = std::max(peak, rate.flops_per_second);
+  return peak;
+}
+
+double fastest_link(const Plan& plan) {
+  double rate = 0;
+  for (const Level& level : plan.machine.levels) rate = std::max(rate, level.bytes_per_second);
+  return rate;
+}
+
+std::string gpt_config(int layers) {
+  return fmt::format(R"({{"model_type": "gpt2", "n_embd": 1024, "n_head": 16, "n_layer": {}, "n_positions": 512, )"
+                     R"("vocab_size": 1024}})",
+                     layers);
+}
+
+// A config.json in a folder of its own.
+class Written {
+ public:
+  explicit Written(const std::string& config) {
+    std::ofstream(folder_.filePath("config.json").toStdString()) << config;
+  }
+  // Of one replica on dgx_a100_80gb, by Megatron.
+  Plan plan(const std::string& keys, int batch, const std::string& kernel = "flash") const {
+    const std::string text = fmt::format(
+        R"({{"model": {{"name": "huggingface", "path": "{}", "initialise": "random"}}, {},
+            "data": {{"kind": "zeros", "batch_size": {}, "sequence_length": 512}},
+            "optimizer": {{"name": "adamw", "learning_rate": 1e-4}}, "machine": "dgx_a100_80gb",
+            "stack": {{"name": "megatron", "attention": {{"kernel": "{}"}}}}, "seed": 0, "steps": 1}})",
+        folder_.filePath("config.json").toStdString(), keys, batch, kernel);
+    return compile(plan_request(parse_run_config(text, "run.json")));
+  }
+
+ private:
+  QTemporaryDir folder_;
+};
+
+template <class Visit>
+void each_plan(Visit visit) {
+  for (const char* preset : presets) {
+    for (const char* machine : machines) {
+      for (std::string_view stack : stack_names()) visit(plan_of(preset, machine, stack));
+    }
+  }
+}
+
+}  // namespace
+
+class StackPlansTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void no_instruction_is_faster_than_peak_or_wire() {
+    constexpr double rounding = 1 - 1e-9;
+    each_plan([&](const Plan& plan) {
+      const double peak = peak_of(plan), wire = fastest_link(plan);
+      for (size_t t = 0; t < plan.program.tasks.size(); ++t) {
+        const Task& task = plan.program.tasks[t];
+        for (size_t i = 0; i < task.instructions.size(); ++i) {
+          const Instruction& instruction = task.instructions[i];
+          const double seconds = plan.instruction_seconds.tasks[t][i];
+          if (instruction.as<Compute>() && plan.graph->ops[instruction.op].definition->is_matrix_product()) {
+            const bool is_attention = plan.graph->ops[instruction.op].definition->name().starts_with("attention");
+            QVERIFY(seconds >= instruction.flops() * (is_attention ? 0.5 : 1) / peak * rounding);
+          } else if (instruction.as<CollectiveStart>() && task.phase != Phase::update) {
+            const double narrow = plan.stack.memory.narrow_activations ? 0.5 : 1;
+            QVERIFY(seconds >= narrow * instruction.wire_bytes() / wire * rounding);
+          }
+        }
+      }
+    });
+  }
+
+  void hardware_does_no_less_than_the_model() {
+    each_plan([](const Plan& plan) {
+      const Utilisation use = utilisation(plan);
+      QVERIFY(use.mfu() >= 0 && use.mfu() <= use.hfu());
+      QCOMPARE(use.hardware_flops == use.model_flops, std::ranges::none_of(plan.graph->ops, [](const Op& op) {
+                 return op.phase == Phase::recompute && op.definition->is_matrix_product();
+               }));
+      QCOMPARE(use.device_hours(2 * use.tokens), use.tokens > 0 ? 2 * use.seconds * use.devices / 3600 : 0.0);
+    });
+  }
+
+  void model_flops_are_those_of_the_published_formula() {
+    const Plan plan = plan_of("llama_tiny", "dgx_h100", "megatron");
+    double parameters = 0, layers = 0, attention = 0;
+    for (const ParameterPlan& parameter : plan.parameters) {
+      const bool is_product = parameter.shape.size() == 2 && parameter.path.back() == "weight" &&
+                              parameter.path[parameter.path.size() - 2] != "embed_tokens";
+      if (is_product) parameters += static_cast<double>(element_count(parameter.shape));
+    }
+    double length = 0;
+    for (const Op& op : plan.graph->ops) {
+      if (op.phase != Phase::forward || op.definition->name() != "attention") continue;
+      const Shape& query = plan.graph->type(op.inputs[0]).shape;
+      ++layers;
+      length = static_cast<double>(query[1]);
+      attention = static_cast<double>(query[2] * query[3]);
+    }
+    const Utilisation use = utilisation(plan);
+    QCOMPARE(use.model_flops, use.tokens * (6 * parameters + 12 * layers * attention * length));
+  }
+
+  void exposed_seconds_of_axes_add_up_to_those_of_the_stage() {
+    each_plan([](const Plan& plan) {
+      for (int stage = 0; stage < plan.program.stages; ++stage) {
+        double sum = 0;
+        for (const ExposedAxes& exposed : exposed_by_axes(plan, stage)) sum += exposed.seconds;
+        const double all = plan.simulation.communication[static_cast<size_t>(stage)].exposed;
+        QVERIFY(std::abs(sum - all) <= 1e-9 * std::max(1.0, all) + 1e-12);
+      }
+    });
+  }
+
+  void memory_of_this_program_is_its_arena_and_a_stack_says_so_itself() {
+    for (const char* preset : presets) {
+      const Plan own = plan_of(preset, "dgx_h100", "shardscope");
+      for (const StageMemory& memory : memory_of_stages(own)) {
+        QCOMPARE(memory.total, own.arenas[static_cast<size_t>(memory.stage)].bytes);
+        QCOMPARE(memory.allocator, int64_t{0});
+      }
+      const Plan other = plan_of(preset, "dgx_h100", "nanotron");
+      for (const StageMemory& memory : memory_of_stages(other)) {
+        int64_t sum = memory.allocator;
+        for (int64_t bytes : memory.categories) sum += bytes;
+        QCOMPARE(memory.total, sum);
+      }
+    }
+  }
+
+  // Adam in mixed precision: 2 bytes of each parameter, 2 of its gradient, 4 of its master copy and 8 of its moments
+  // (Rajbhandari et al. 2020, "ZeRO").
+  void states_take_sixteen_bytes_a_parameter_in_mixed_precision() {
+    const Written written(gpt_config(2));
+    const Plan plan =
+        written.plan(R"("precision": {"compute": "bf16", "parameters": "bf16", "master": "f32", "gradients": "bf16"}, )"
+                     R"("strategy": {"microbatch_size": 1, "tensor": 1, "data": 1, "recompute": "none"})",
+                     4);
+    int64_t parameters = 0, bytes = 0;
+    for (const ParameterPlan& parameter : plan.parameters) parameters += element_count(parameter.shape);
+    // All gradients are there when the update begins.
+    const CategoryBytes held = memory_of_stages(plan).front().categories;
+    for (MemoryCategory category : {MemoryCategory::parameters, MemoryCategory::gradients, MemoryCategory::optimizer})
+      bytes += held[static_cast<size_t>(category)];
+    QVERIFY2(std::abs(static_cast<double>(bytes) / static_cast<double>(16 * parameters) - 1) < 0.01,
+             qPrintable(QString("%1 bytes of %2 parameters").arg(bytes).arg(parameters)));
+  }
+};
+
+REGISTER_TEST(StackPlansTest)
+
+}  // namespace stack_plans_test
+
+#include "stack_plans_test.moc"
