@@ -3,8 +3,9 @@
 namespace shardscope::fuzz {
 
 std::vector<Target> all_targets() {
-  return {run_files(),  assignments(),  specs(),      machines(),           messages(),   requests(),
-          host_lists(), host_reports(), host_links(), checkpoint_indexes(), safetensors()};
+  return {run_files(),   assignments(),   specs(),         machines(),   messages(),
+          requests(),    host_lists(),    host_reports(),  host_links(), checkpoint_indexes(),
+          safetensors(), model_configs(), weight_indexes()};
 }
 
 }  // namespace shardscope::fuzz

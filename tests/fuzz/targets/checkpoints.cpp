@@ -73,7 +73,7 @@ Target safetensors() {
     try {
       SafetensorsReader reader(file_with(length + input + std::string(64, 'e'), "arrays"));
       for (const auto& [name, array] : reader.arrays()) {
-        if (array.type.bytes() < 0 || array.type.bytes() > 64) return Answer{false, "believes in " + name};
+        if (array.type.bytes() < 0 || array.type.bytes() > 4 * 64) return Answer{false, "believes in " + name};
         std::vector<std::byte> elements(static_cast<size_t>(array.type.bytes()));
         reader.read(array, elements);
       }

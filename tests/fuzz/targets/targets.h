@@ -16,5 +16,7 @@ Target host_links();
 Target host_lists();
 Target checkpoint_indexes();
 Target safetensors();
+Target model_configs();   // in model_folders
+Target weight_indexes();  // in model_folders
 
 }  // namespace shardscope::fuzz
