@@ -176,7 +176,7 @@ std::unique_ptr<StoredWeight> find_experts(const WeightsFolder& folder, const st
         std::unique_ptr<StoredWeight> part = find_weight(folder, wanted, expected);
         if (!part || part->shape() != expected) {
           fail(folder,
-               part ? fmt::format("'{}' is of shape {}", wanted, to_string(part->shape()))
+               part ? fmt::format("'{}' is of shape {}", part->arrays()[0], to_string(part->shape()))
                     : fmt::format("there is no '{}'", wanted),
                fmt::format("{} of each of {} experts", to_string(expected), shape[0]));
         }
