@@ -55,10 +55,7 @@ std::vector<Heads> joined_heads(const DecoderModule& module) {
 ValueId project(const DecoderModule& module, ValueId x, const Heads& heads) {
   const Module& ops = module.module();
   const std::vector<std::pair<char, int64_t>> sizes{{'h', heads.count}};
-  ValueId y =
-      ops.product(x, heads.weight, module.options().in_out ? "bse,e(hd)->bshd" : "bse,(hd)e->bshd", "einsum", sizes);
-  module.graph().values[y].logical = head_dimensions(heads);
-  y = ops.cast(y, DType::f32);
+  const ValueId y = module.multiply(x, heads.weight, {"bse", "e", "(hd)", "bshd"}, sizes, head_dimensions(heads));
   if (heads.bias == no_id) return y;
   const ValueId bias = ops.append("rearrange", {heads.bias}, EquationAttributes{"(hd)->hd", sizes}, "bias_of_heads");
   module.graph().values[bias].logical = {heads.logical, "kv"};
@@ -115,9 +112,7 @@ ValueId decoder_attention(const DecoderModule& module, ValueId x, const DecoderL
   }
   const DecoderModule output = module.child(o.names.output);
   const ValueId weight = output.linear_weight(o.heads * o.head_size, "heads", o.width, "embed");
-  ValueId y = output.module().product(context, weight, o.in_out ? "bshd,(hd)e->bse" : "bshd,e(hd)->bse", "einsum",
-                                      {{'h', o.heads}});
-  y = output.module().cast(y, DType::f32);
+  const ValueId y = output.multiply(context, weight, {"bshd", "(hd)", "e", "bse"}, {{'h', o.heads}});
   return o.output_bias ? output.module().add(y, output.constant("bias", 0, {o.width}, {"embed"})) : y;
 }
 

@@ -23,10 +23,8 @@ ValueId make_rows(const DecoderModule& module, ValueId x, int64_t rank) {
 ValueId make_heads(const DecoderModule& module, ValueId rows, const std::string& row_name, int64_t size) {
   const int64_t heads = module.options().heads, in = module.graph().type(rows).shape[2];
   const ValueId weight = module.linear_weight(in, row_name, heads * size, "heads");
-  ValueId y = module.module().product(rows, weight, "bsi,(hd)i->bshd", "einsum", {{'h', heads}});
-  y = module.module().cast(y, DType::f32);
-  module.graph().values[y].logical = {"batch", "length", "heads", "kv"};
-  return y;
+  return module.multiply(rows, weight, {"bsi", "i", "(hd)", "bshd"}, {{'h', heads}},
+                         {"batch", "length", "heads", "kv"});
 }
 
 std::vector<ValueId> split_last(const DecoderModule& module, ValueId x, int64_t first, int64_t second) {
@@ -102,8 +100,7 @@ ValueId decoder_latent_attention(const DecoderModule& module, ValueId x, const D
   if (latent.value < size) context = split_last(module, context, latent.value, size - latent.value)[0];
   const DecoderModule output = module.child("o_proj");
   const ValueId weight = output.linear_weight(o.heads * latent.value, "heads", o.width, "embed");
-  ValueId y = output.module().product(context, weight, "bshd,e(hd)->bse", "einsum", {{'h', o.heads}});
-  y = output.module().cast(y, DType::f32);
+  const ValueId y = output.multiply(context, weight, {"bshd", "(hd)", "e", "bse"}, {{'h', o.heads}});
   return latent.bias ? output.module().add(y, output.constant("bias", 0, {o.width}, {"embed"})) : y;
 }
 

@@ -29,10 +29,24 @@ class DecoderModule {
 
   // x (b, s, in) -> (b, s, out), with a bias where `bias` is a value.
   ValueId linear(ValueId x, ValueId weight, ValueId bias) const;
+  // The product of x with a weight as linear_weight() makes it, in f32, and with the module's adapter where it has one.
+  // Labels of x, of the rows that the weight takes, of those it gives, and of the result: "bse", "e", "(hd)", "bshd".
+  // `logical`: names of the result's dimensions, where they are not those of x and the weight.
+  struct LinearLabels {
+    std::string x, in, out, result;
+  };
+  ValueId multiply(ValueId x, ValueId weight, const LinearLabels& labels,
+                   const std::vector<std::pair<char, int64_t>>& sizes = {},
+                   const std::vector<std::string>& logical = {}) const;
   // An array of one number.
   ValueId filled(double value, const TensorType& type, const std::string& leaf) const;
 
  private:
+  Key key_of(const std::string& name) const;
+  // y plus what the adapter of this module makes of x: parameters lora_A/weight (rank, in), lora_B/weight (out, rank).
+  ValueId adapted(ValueId y, ValueId x, ValueId weight, const LinearLabels& labels,
+                  const std::vector<std::pair<char, int64_t>>& sizes) const;
+
   Module module_;
   const DecoderOptions* options_;
   int64_t seed_;

@@ -73,6 +73,13 @@ struct DecoderNames {
   std::string router = "gate", experts = "experts", shared_experts = "shared_experts";
 };
 
+// Low-rank adapters (LoRA, E. Hu et al., 2021) of linear layers: x W^T + scale (x A^T) B^T.
+struct DecoderAdapters {
+  int64_t rank = 0;  // 0: none
+  double scale = 1;
+  std::vector<std::string> targets;  // last parts of the layers' names
+};
+
 struct DecoderOptions {
   int64_t vocabulary = 0, width = 0, inner = 0, heads = 0, key_heads = 0, head_size = 0;
   int64_t positions = 0;  // the longest sequence
@@ -96,6 +103,7 @@ struct DecoderOptions {
   bool sinks = false;          // of attention, one score a head
   std::optional<DType> dtype;  // that its files say it is meant for
   DecoderNames names;
+  DecoderAdapters adapters;
   TokenBlocks blocks;
   int64_t ring_blocks = 1;  // of the length, that keys and values go round; 1: attention of all keys at once
 };

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "models/compute_dtype.h"
 #include "models/decoder.h"
 #include "models/families.h"
+#include "models/frozen_parameters.h"
 
 namespace shardscope {
 
@@ -21,6 +23,19 @@ std::optional<DType> read_dtype(ModelConfig& fields) {
   const std::string former = fields.text("torch_dtype", "", types), now = fields.text("dtype", former, types);
   if (now.empty()) return std::nullopt;
   return now == "bfloat16" ? DType::bf16 : now == "float16" ? DType::f16 : DType::f32;
+}
+
+void read_adapters(const OptionList& options, DecoderOptions& decoder, std::vector<Error>& errors) {
+  DecoderAdapters& adapters = decoder.adapters;
+  adapters.rank = integer_option(options, "lora.rank");
+  if (adapters.rank == 0) return;
+  adapters.scale = real_option(options, "lora.alpha") / static_cast<double>(adapters.rank);
+  adapters.targets = list_option(options, "lora.targets");
+  const bool joined = !decoder.names.joined_heads.empty() || !decoder.names.joined_gate.empty();
+  if (!decoder.in_out && !joined) return;
+  errors.push_back({"no_adapters", "adapters of a family whose layers are joined or stored as (in, out)", "model.lora",
+                    "a family with a weight (out, in) for each layer, such as llama; or \"frozen\""});
+  adapters.rank = 0;
 }
 
 // The decoder that the options name, for sequences of `length` positions. Throws Failure where no config can be read.
@@ -39,6 +54,7 @@ DecoderOptions read_decoder(const OptionList& options, int64_t length, std::vect
   DecoderOptions decoder = family->read(fields, length);
   decoder.dtype = read_dtype(fields);
   fields.finish();
+  read_adapters(options, decoder, errors);
   return decoder;
 }
 
@@ -80,7 +96,29 @@ Graph build_huggingface(const OptionList& options, const ModelContext& context) 
   decoder.blocks = context.blocks;
   decoder.ring_blocks =
       ring_blocks(string_option(options, "context_attention"), decoder, context.blocks.length, length);
-  return build_decoder(decoder, context, length, compute_dtype(options));
+  Graph graph = build_decoder(decoder, context, length, compute_dtype(options));
+  freeze_parameters(graph, options);
+  return graph;
+}
+
+// Shares of elements that transformers would drop in training, and nothing drops here; those that "ignore" names aside.
+std::vector<Error> huggingface_notes(const OptionList& options) {
+  std::vector<Error> notes;
+  const ConfigDocument config = read_config_document(options);
+  const TextList& ignored = list_option(options, "ignore");
+  const auto look = [&](const JsonNode& object, const std::string& path) {
+    for (const char* field : {"attention_dropout", "attn_pdrop", "resid_pdrop", "embd_pdrop", "emb_pdrop",
+                              "hidden_dropout", "activation_dropout"}) {
+      const JsonNode* node = object.find(field);
+      if (!node || node->number == 0 || std::ranges::find(ignored, field) != ignored.end()) continue;
+      notes.push_back({"no_dropout", fmt::format("{} {} of {} is not applied", path + field, node->number, config.file),
+                       fmt::format("model.overrides.{}{}", path, field),
+                       fmt::format("0, or \"ignore\": [\"{}\"]", field)});
+    }
+  };
+  look(config.document, "");
+  if (const JsonNode* attention = config.document.find("attn_config")) look(*attention, "attn_config.");
+  return notes;
 }
 
 std::vector<std::pair<std::string, std::vector<std::string>>> huggingface_captions(const OptionList&) { return {}; }
@@ -112,39 +150,48 @@ ModelDefinition::Description describe(const OptionList& options, DType parameter
   if (!config.document.find(old) && !config.document.find("dtype")) {
     config.document.add("dtype", JsonNode::of(type));
   }
-  return {std::filesystem::path(config.file).parent_path().string(), print_json(config.document)};
+  std::vector<Error> errors;
+  const JsonNode* family = config.document.find("model_type");
+  ExpertArrays experts = ExpertArrays::joined;
+  if (family && family->text == "mixtral") experts = ExpertArrays::mixtral;
+  if (family && (family->text == "qwen3_moe" || family->text == "deepseek_v3")) experts = ExpertArrays::by_expert;
+  return {std::filesystem::path(config.file).parent_path().string(), print_json(config.document), experts,
+          read_decoder(options, 1, errors).adapters.scale};
 }
 
 }  // namespace
 
 ModelDefinition huggingface() {
+  std::vector<OptionDefinition> options{
+      {"path", std::string("llama"), true, 0, 0, "a folder with config.json, or that file", {}, true},
+      {"overrides", std::string(), false, 0, 0, "fields that replace those of config.json", {}, false, true},
+      {"ignore", TextList{}, false, 0, 0, "fields of config.json that may be unknown"},
+      {"initialise",
+       std::string("weights"),
+       false,
+       0,
+       0,
+       "first values: the folder's weights where there are any, or random",
+       {"weights", "random"}},
+      {"capacity_factor", 0.0, false, 0, 1e6,
+       "room for tokens at a block of experts, over what it gets where all are chosen equally often; 0: for all"},
+      {"context_attention",
+       std::string("auto"),
+       false,
+       0,
+       0,
+       "of a split length: keys and values round a ring, or gathered; auto: a ring unless a layer has a window",
+       {"auto", "ring", "gather"}},
+      compute_dtype_option()};
+  std::ranges::move(frozen_options(), std::back_inserter(options));
   return {"huggingface",
           "a decoder that Hugging Face's transformers knows, from its config.json and weights",
-          {{"path", std::string("llama"), true, 0, 0, "a folder with config.json, or that file", {}, true},
-           {"overrides", std::string(), false, 0, 0, "fields that replace those of config.json", {}, false, true},
-           {"ignore", TextList{}, false, 0, 0, "fields of config.json that may be unknown"},
-           {"initialise",
-            std::string("weights"),
-            false,
-            0,
-            0,
-            "first values: the folder's weights where there are any, or random",
-            {"weights", "random"}},
-           {"capacity_factor", 0.0, false, 0, 1e6,
-            "room for tokens at a block of experts, over what it gets where all are chosen equally often; 0: for all"},
-           {"context_attention",
-            std::string("auto"),
-            false,
-            0,
-            0,
-            "of a split length: keys and values round a ring, or gathered; auto: a ring unless a layer has a window",
-            {"auto", "ring", "gather"}},
-           compute_dtype_option()},
+          std::move(options),
           check_huggingface,
           build_huggingface,
           huggingface_captions,
           {},
-          nullptr,
+          huggingface_notes,
           weights_of,
           describe,
           dtype_of_config};

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/expert_arrays.h"
 #include "engine/base/options.h"
 #include "engine/base/progress_lines.h"
 #include "engine/graph/graph.h"
@@ -49,6 +50,8 @@ struct ModelDefinition {
   // none.
   struct Description {
     std::string folder, config;
+    ExpertArrays experts = ExpertArrays::joined;  // as files of this family have them
+    double adapter_scale = 0;                     // by which its adapters count
   };
   Description (*describe)(const OptionList& options, DType parameters) = nullptr;
   // The type that its files say it is meant for; nothing where they do not say. Nullptr: it has no files.

@@ -4,45 +4,45 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "engine/base/output_file.h"
 #include "engine/checkpoint/array_chunks.h"
 #include "engine/checkpoint/array_file.h"
-#include "engine/checkpoint/weights_folder.h"
+#include "engine/checkpoint/exported_array.h"
 
 namespace shardscope {
 
 namespace {
 
-using States = std::vector<const CheckpointState*>;
+using Arrays = std::span<const ExportedArray>;
 
-// The states of each file, in the checkpoint's order.
-std::vector<States> files_of(const CheckpointIndex& index, int64_t most_bytes) {
-  std::vector<States> files(1);
+// The arrays of each file, in order.
+std::vector<Arrays> files_of(Arrays arrays, int64_t most_bytes) {
+  std::vector<Arrays> files;
+  size_t first = 0;
   int64_t bytes = 0;
-  for (const CheckpointState& state : index.states) {
-    if (!weight_name(state.name)) continue;
-    if (!files.back().empty() && bytes + state.type.bytes() > most_bytes) {
-      files.emplace_back();
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (i > first && bytes + arrays[i].type.bytes() > most_bytes) {
+      files.push_back(arrays.subspan(first, i - first));
+      first = i;
       bytes = 0;
     }
-    files.back().push_back(&state);
-    bytes += state.type.bytes();
+    bytes += arrays[i].type.bytes();
   }
+  files.push_back(arrays.subspan(first));
   return files;
 }
 
-void write_file(CheckpointReader& checkpoint, const States& states, const std::string& path) {
-  std::vector<NamedArray> arrays;
-  for (const CheckpointState* state : states) arrays.push_back({*weight_name(state->name), state->type});
+void write_file(CheckpointReader& checkpoint, Arrays arrays, double adapter_scale, const std::string& path) {
+  std::vector<NamedArray> named;
+  for (const ExportedArray& array : arrays) named.push_back({array.name, array.type});
   write_new_file(path, "");
-  const ArrayFile file(path, SafetensorsLayout(std::move(arrays)));
+  const ArrayFile file(path, SafetensorsLayout(std::move(named)));
   std::vector<std::byte> bytes;
-  for (size_t i = 0; i < states.size(); ++i) {
-    for_each_chunk(states[i]->type, [&](const Box& box) {
-      bytes.resize(static_cast<size_t>(TensorType{box.size, states[i]->type.dtype}.bytes()));
-      const CheckpointReader::Request request{states[i], box, bytes};
-      checkpoint.read({&request, 1});
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    for_each_chunk(arrays[i].type, [&](const Box& box) {
+      read(checkpoint, arrays[i], adapter_scale, box, bytes);
       file.write(i, box, bytes);
     });
   }
@@ -51,17 +51,18 @@ void write_file(CheckpointReader& checkpoint, const States& states, const std::s
 
 }  // namespace
 
-void export_model(CheckpointReader& checkpoint, const std::string& folder, int64_t most_bytes) {
-  const std::vector<States> files = files_of(checkpoint.index(), most_bytes);
-  if (files.size() == 1) return write_file(checkpoint, files[0], folder + "/model.safetensors");
+void export_model(CheckpointReader& checkpoint, const std::string& folder, const ModelExport& how) {
+  const std::vector<ExportedArray> arrays = exported_arrays(checkpoint.index(), how.experts);
+  const std::vector<Arrays> files = files_of(arrays, how.most_bytes);
+  if (files.size() == 1) return write_file(checkpoint, files[0], how.adapter_scale, folder + "/model.safetensors");
   nlohmann::ordered_json map = nlohmann::ordered_json::object();
   int64_t bytes = 0;
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, files.size());
-    write_file(checkpoint, files[i], folder + "/" + name);
-    for (const CheckpointState* state : files[i]) {
-      map[*weight_name(state->name)] = name;
-      bytes += state->type.bytes();
+    write_file(checkpoint, files[i], how.adapter_scale, folder + "/" + name);
+    for (const ExportedArray& array : files[i]) {
+      map[array.name] = name;
+      bytes += array.type.bytes();
     }
   }
   const nlohmann::ordered_json index{{"metadata", {{"total_size", bytes}}}, {"weight_map", map}};

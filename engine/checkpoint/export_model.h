@@ -3,14 +3,21 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/base/expert_arrays.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 
 namespace shardscope {
+
+struct ModelExport {
+  ExpertArrays experts = ExpertArrays::joined;
+  double adapter_scale = 0;  // of adapters, which are added to the weights that they belong to
+  int64_t most_bytes = 5'000'000'000;
+};
 
 // Files of weights as Hugging Face's transformers reads them: the arrays "params/a/b" of a checkpoint as "a.b", in
 // FOLDER/model.safetensors, or in several files of at most `most_bytes` of arrays (one array is never cut) with
 // FOLDER/model.safetensors.index.json. The folder is there, and has no such files. Throws Failure damaged_checkpoint,
 // unwritable_file.
-void export_model(CheckpointReader& checkpoint, const std::string& folder, int64_t most_bytes = 5'000'000'000);
+void export_model(CheckpointReader& checkpoint, const std::string& folder, const ModelExport& how = {});
 
 }  // namespace shardscope

@@ -69,7 +69,7 @@ std::vector<bool> given_up(const ZeroConfig& zero, const Graph& graph) {
   if (zero.stage != 3) return {};
   std::vector<bool> values = values_of_states(graph);
   for (const State& state : graph.states) {
-    if (!state.trainable) values[state.before] = false;
+    if (!state.is_parameter()) values[state.before] = false;
   }
   return values;
 }
@@ -258,7 +258,7 @@ std::vector<ParameterInfo> list_parameters(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);
   if (!forward.graph) throw Failure(forward.run.errors);
   std::vector<ParameterInfo> parameters;
-  for (StateId id : forward.graph->trainable()) {
+  for (StateId id : forward.graph->parameters()) {
     const State& state = forward.graph->states[id];
     parameters.push_back({state.path, forward.graph->type(state.before)});
   }

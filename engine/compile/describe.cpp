@@ -32,7 +32,7 @@ std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& m
   for (size_t i = 0; i < graph.states.size(); ++i) {
     const State& state = graph.states[i];
     const int stored = lowered.versions[state.before].front();
-    if (state.trainable) {
+    if (state.is_parameter()) {
       const TensorType& type = graph.type(state.before);
       plan_of[i] = static_cast<int>(plans.size());
       plans.push_back({state.path,

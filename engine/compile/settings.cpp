@@ -21,7 +21,7 @@ std::vector<std::string> settable_paths(const RunConfig& config) {
   }
   ForwardGraph forward = build_forward(config);
   if (!forward.graph) return paths;
-  for (StateId id : forward.graph->trainable()) {
+  for (StateId id : forward.graph->parameters()) {
     paths.push_back(parameter_place({forward.graph->states[id].path, {}}));
   }
   return paths;

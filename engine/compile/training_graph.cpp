@@ -200,9 +200,9 @@ SpecTargets spec_targets(const Graph& graph) {
   for (size_t i = 0; i < graph.states.size(); ++i) {
     const State& state = graph.states[i];
     const bool optimizer = state.is_of_optimizer();
-    const SpecKind kind = optimizer         ? SpecKind::optimizer_state
-                          : state.trainable ? SpecKind::parameter
-                                            : SpecKind::state;
+    const SpecKind kind = optimizer              ? SpecKind::optimizer_state
+                          : state.is_parameter() ? SpecKind::parameter
+                                                 : SpecKind::state;
     target_of[i] = static_cast<int>(result.targets.size());
     add(state.before, kind, graph.name(state), state.follows == no_id ? -1 : target_of[state.follows]);
   }

@@ -89,11 +89,13 @@ class TypedGraph {
     const Op& op = old_.ops[id];
     const State& state = old_.states[state_of_[op.outputs[0]]];
     InitialiseAttributes initialiser = op.attributes.as<InitialiseAttributes>();
-    const bool stored = state.trainable && initialiser.type.dtype == DType::f32;
+    const bool stored = state.is_parameter() && initialiser.type.dtype == DType::f32;
     if (stored) initialiser.type.dtype = types_.parameters;
     const StateId added = new_.add_state(*op.definition, std::move(initialiser), state.collection, state.path);
     State& made = new_.states[added];
     made.trainable = state.trainable;
+    made.frozen = state.frozen;
+    made.frozen = state.frozen;
     made.follows = state.follows;
     op_[id] = new_.values[made.initial].producer;
     new_.values[made.before].logical = old_.values[state.before].logical;

@@ -336,10 +336,13 @@ class Overrides {
     return true;
   }
 
-  // "model.overrides.a.b", where the known paths have "model.overrides.".
+  // "model.overrides.a.b", where the known paths have "model.overrides."; or "model.lora.rank", where they have it.
   bool add_to_open_option(const std::string& path, const std::vector<PlaceStep>& steps, const std::string& text) {
     const std::string open = steps[0].name + "." + steps[1].name + ".";
-    if (std::find(known_paths_.begin(), known_paths_.end(), open) == known_paths_.end()) return false;
+    const auto is_known = [&](const std::string& it) {
+      return std::ranges::find(known_paths_, it) != known_paths_.end();
+    };
+    if (!is_known(open) && !is_known(path)) return false;
     JsonNode* node = document_.find(steps[0].name);
     for (size_t depth = 1; depth + 1 < steps.size(); ++depth) {
       JsonNode* next = node->find(steps[depth].name);

@@ -130,7 +130,10 @@ StateId Graph::add_state(const OpDefinition& initialiser, Attributes attributes,
   if (path.empty() || path[0] != collection) state_name = collection + "/" + state_name;
   const OpId op = add_op(initialiser, state_name + "/initialise", Phase::initialise, {}, std::move(attributes));
   const StateId id = static_cast<StateId>(states.size());
-  State state{std::move(path), std::move(collection), ops[op].outputs.at(0), no_id, no_id, no_id, false, no_id};
+  State state;
+  state.path = std::move(path);
+  state.collection = std::move(collection);
+  state.initial = ops[op].outputs.at(0);
   state.before = static_cast<ValueId>(values.size());
   Value value;
   value.name = std::move(state_name);
@@ -146,6 +149,14 @@ std::vector<StateId> Graph::trainable() const {
   std::vector<StateId> ids;
   for (size_t i = 0; i < states.size(); ++i) {
     if (states[i].trainable) ids.push_back(static_cast<StateId>(i));
+  }
+  return ids;
+}
+
+std::vector<StateId> Graph::parameters() const {
+  std::vector<StateId> ids;
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (states[i].is_parameter()) ids.push_back(static_cast<StateId>(i));
   }
   return ids;
 }

@@ -83,7 +83,9 @@ struct State {
   StateId follows = no_id;        // the state whose spec is its own unless it has one
   bool trainable = false;         // gets a gradient
   ValueId gradient = no_id;       // set by differentiate()
+  bool frozen = false;            // a parameter that gets none
 
+  bool is_parameter() const { return trainable || frozen; }
   bool is_of_optimizer() const { return collection.starts_with("optimizer/"); }
 };
 
@@ -115,8 +117,9 @@ struct Graph {
   const TensorType& type(ValueId value) const { return values[value].type; }
   const FactorRule& rule(OpId op) const { return signatures[ops[op].signature].rule; }
   const std::string& name(const State& state) const { return values[state.before].name; }
-  // The states that get gradients, in order.
+  // The states that get gradients, in order; and with the parameters that are frozen.
   std::vector<StateId> trainable() const;
+  std::vector<StateId> parameters() const;
 
  private:
   int sign(const OpDefinition& definition, const std::string& name, const Attributes& attributes,

@@ -241,7 +241,7 @@ bool takes_scalars_alone(const Graph& graph, OpId op) {
 
 std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
   std::vector<bool> bucketed(graph.values.size());
-  for (StateId id : graph.trainable()) {
+  for (StateId id : graph.parameters()) {
     const State& state = graph.states[id];
     if (graph.type(state.before).bytes() > bucket_bytes) continue;
     bucketed[state.before] = true;

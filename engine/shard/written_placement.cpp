@@ -16,7 +16,7 @@ namespace {
 // Parameters and their gradients, in every type.
 std::vector<bool> state_values(const Graph& graph) {
   std::vector<bool> state(graph.values.size());
-  for (StateId id : graph.trainable()) {
+  for (StateId id : graph.parameters()) {
     state[graph.states[id].before] = true;
     if (graph.states[id].gradient != no_id) state[graph.states[id].gradient] = true;
   }

@@ -28,6 +28,10 @@ bool is_known_extra(const std::string& name) {
   return name == "lm_head.weight";
 }
 
+bool is_of_adapter(const std::string& name) {
+  return name.ends_with(".lora_A.weight") || name.ends_with(".lora_B.weight");
+}
+
 // How the folder has each state of the model, in the plan's order; nothing of other states.
 class Matching {
  public:
@@ -54,6 +58,7 @@ class Matching {
  private:
   std::unique_ptr<StoredWeight> find(const std::string& wanted, const Shape& shape) {
     std::unique_ptr<StoredWeight> found = find_weight(folder_, wanted, shape);
+    if (!found && is_of_adapter(wanted)) return found;  // it begins from its own first values
     if (!found) {
       add("missing_weight", fmt::format("there is no '{}' of shape {}", wanted, to_string(shape)));
     } else if (found->shape() != shape) {

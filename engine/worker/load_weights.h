@@ -12,7 +12,7 @@ namespace shardscope {
 // rank reads its own boxes alone. Parameter "params/model/norm/weight" is array "model.norm.weight" there, in one of
 // the forms of StoredWeight. A master copy is read as its parameter. Arrays that no parameter has are an error, but for
 // buffers that older files hold ("rotary_emb.inv_freq", attention masks) and "lm_head.weight"; those of layers behind
-// the model's last one, and of "mtp.", are skipped, and `note` says how many.
+// the model's last one, and of "mtp.", are skipped, and `note` says how many. Adapters need not be there.
 //
 // Throws Failure with all faults: missing_weight, unknown_weight, weight_shape, each naming the array and what was
 // expected; and what reading the files throws.

@@ -26,7 +26,7 @@ std::vector<StoredState> stored_states(const Plan& plan) {
     states.push_back({plan.graph->name(state),
                       {value.shape, value.dtype},
                       value.sharding,
-                      state.trainable,
+                      state.is_parameter(),
                       plan.devices_of_stage(value.stage)});
   }
   return states;

@@ -9,7 +9,7 @@ namespace shardscope {
 namespace {
 
 ArrayRef array_of_state(const State& state) {
-  if (state.trainable) return ParameterRef{state.path};
+  if (state.is_parameter()) return ParameterRef{state.path};
   const std::string optimizer = "optimizer/";
   if (!state.collection.starts_with(optimizer)) return {};
   return StateRef{state.collection.substr(optimizer.size()), state.path};

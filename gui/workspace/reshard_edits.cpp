@@ -37,7 +37,7 @@ std::optional<Target> target_of(const Plan& plan, ValueId value) {
     const Value& it = graph.values[value];
     if (it.kind == ValueKind::input) return Target{Target::Kind::input, value};
     if (it.kind == ValueKind::state) {
-      if (graph.states[it.state].trainable) return Target{Target::Kind::parameter, value};
+      if (graph.states[it.state].is_parameter()) return Target{Target::Kind::parameter, value};
       return std::nullopt;
     }
     if (it.producer != no_id && graph.ops[it.producer].phase == Phase::forward) {

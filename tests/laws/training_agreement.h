@@ -63,7 +63,7 @@ inline void compare_with_prediction(const ThreadTraining& training, const Plan& 
       const Value& kept = plan.graph->values[static_cast<size_t>(value.graph_value)];
       if (value.stage != stage || kept.kind != ValueKind::state || !is_source(value, *plan.graph)) continue;
       const State& state = plan.graph->states[static_cast<size_t>(kept.state)];
-      if (!state.trainable && !state.is_of_optimizer()) parameter_bytes += value.bytes();
+      if (!state.is_parameter() && !state.is_of_optimizer()) parameter_bytes += value.bytes();
     }
     QCOMPARE(rank.arena_bytes, plan.arena_of(rank.rank).bytes);
     QCOMPARE(rank.wire_bytes, plan.pipeline.totals[static_cast<size_t>(stage)].wire_bytes_per_device);

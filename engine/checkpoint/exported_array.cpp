@@ -1,0 +1,123 @@
+#include "engine/checkpoint/exported_array.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "engine/checkpoint/float_types.h"
+#include "engine/checkpoint/weights_folder.h"
+
+namespace shardscope {
+
+namespace {
+
+// What an expert's arrays are called, of which each is so many rows of the joined one: by the end of its name.
+struct ExpertParts {
+  std::string end;
+  std::vector<std::string> names, mixtral;
+};
+const std::vector<ExpertParts>& expert_parts() {
+  static const std::vector<ExpertParts> parts{{".experts.gate_up_proj", {"gate_proj", "up_proj"}, {"w1", "w3"}},
+                                              {".experts.down_proj", {"down_proj"}, {"w2"}}};
+  return parts;
+}
+
+std::string in_mixtral(std::string name) {
+  const std::string ours = ".mlp.";
+  const size_t at = name.find(ours);
+  return at == std::string::npos ? name : name.replace(at, ours.size(), ".block_sparse_moe.");
+}
+
+void add(const CheckpointState& state, const std::string& name, ExpertArrays experts,
+         std::vector<ExportedArray>& arrays) {
+  const bool mixtral = experts == ExpertArrays::mixtral;
+  const std::string called = mixtral ? in_mixtral(name) : name;
+  for (const ExpertParts& parts : expert_parts()) {
+    if (experts == ExpertArrays::joined || !name.ends_with(parts.end)) continue;
+    const std::string before = called.substr(0, called.rfind('.') + 1);
+    const std::vector<std::string>& leaves = mixtral ? parts.mixtral : parts.names;
+    const Shape& shape = state.type.shape;
+    const int64_t rows = shape[1] / static_cast<int64_t>(leaves.size());
+    for (int64_t e = 0; e < shape[0]; ++e) {
+      for (size_t i = 0; i < leaves.size(); ++i) {
+        arrays.push_back({fmt::format("{}{}.{}.weight", before, e, leaves[i]),
+                          {{rows, shape[2]}, state.type.dtype},
+                          &state,
+                          {{e, static_cast<int64_t>(i) * rows, 0}, {1, rows, shape[2]}}});
+      }
+    }
+    return;
+  }
+  arrays.push_back({called, state.type, &state, {Shape(state.type.shape.size()), state.type.shape}});
+}
+
+std::vector<float> read_floats(CheckpointReader& checkpoint, const CheckpointState& state, const Box& box) {
+  std::vector<std::byte> bytes(static_cast<size_t>(TensorType{box.size, state.type.dtype}.bytes()));
+  const CheckpointReader::Request request{&state, box, bytes};
+  checkpoint.read({&request, 1});
+  std::vector<float> values(static_cast<size_t>(element_count(box.size)));
+  cast_floats(state.type.dtype, bytes, DType::f32, std::as_writable_bytes(std::span(values)));
+  return values;
+}
+
+// values (rows, in) += scale (rows, rank) (rank, in), summed in double.
+void add_adapter(CheckpointReader& checkpoint, const ExportedArray& array, double scale, const Box& box,
+                 std::vector<float>& values) {
+  const int64_t rank = array.down->type.shape[0], rows = box.size[0], columns = box.size[1];
+  const std::vector<float> up = read_floats(checkpoint, *array.up, {{box.start[0], 0}, {rows, rank}});
+  const std::vector<float> down = read_floats(checkpoint, *array.down, {{0, box.start[1]}, {rank, columns}});
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      double sum = 0;
+      for (int64_t k = 0; k < rank; ++k)
+        sum += static_cast<double>(up[static_cast<size_t>(r * rank + k)]) * down[static_cast<size_t>(k * columns + c)];
+      values[static_cast<size_t>(r * columns + c)] += static_cast<float>(scale * sum);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ExportedArray> exported_arrays(const CheckpointIndex& index, ExpertArrays experts) {
+  std::map<std::string, const CheckpointState*> adapters;
+  std::vector<ExportedArray> arrays;
+  for (const CheckpointState& state : index.states) {
+    const std::optional<std::string> name = weight_name(state.name);
+    if (!name) continue;
+    if (name->ends_with(".lora_A.weight") || name->ends_with(".lora_B.weight")) adapters[*name] = &state;
+    else add(state, *name, experts, arrays);
+  }
+  const std::string end = ".weight";
+  for (ExportedArray& array : arrays) {
+    const std::string name = *weight_name(array.state->name);
+    if (!name.ends_with(end)) continue;
+    const std::string layer = name.substr(0, name.size() - end.size());
+    if (const auto at = adapters.find(layer + ".lora_A.weight"); at != adapters.end()) {
+      array.down = at->second;
+      array.up = adapters.at(layer + ".lora_B.weight");
+    }
+  }
+  return arrays;
+}
+
+void read(CheckpointReader& checkpoint, const ExportedArray& array, double adapter_scale, const Box& box,
+          std::vector<std::byte>& out) {
+  Box of_state = array.part;
+  const size_t skipped = array.part.start.size() - box.start.size();
+  for (size_t d = 0; d < box.start.size(); ++d) {
+    of_state.start[d + skipped] += box.start[d];
+    of_state.size[d + skipped] = box.size[d];
+  }
+  out.resize(static_cast<size_t>(TensorType{box.size, array.type.dtype}.bytes()));
+  if (!array.down) {
+    const CheckpointReader::Request request{array.state, of_state, out};
+    return checkpoint.read({&request, 1});
+  }
+  std::vector<float> values = read_floats(checkpoint, *array.state, of_state);
+  add_adapter(checkpoint, array, adapter_scale, box, values);
+  cast_floats(DType::f32, std::as_bytes(std::span(values)), array.type.dtype, out);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,183 @@
+#include <QTemporaryDir>
+#include <QtTest>
+#include <cmath>
+#include <fstream>
+
+#include "engine/checkpoint/exported_array.h"
+#include "engine/checkpoint/safetensors.h"
+#include "engine/compile/compile.h"
+#include "engine/compile/training_graph.h"
+#include "engine/machine/host_machine.h"
+#include "engine/mesh/box_runs.h"
+#include "tests/laws/training_agreement.h"
+#include "tests/parity/golden_training.h"
+#include "tests/parity/hashed_weights.h"
+#include "tests/test_program.h"
+
+namespace fine_tuning_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+QJsonArray golden() { return golden_file("fine_tuning").array(); }
+
+QJsonObject decoder_of(const QJsonValue& one) {
+  for (const QJsonValue& decoder : golden_file("transformers_decoders").array()) {
+    if (decoder["name"] == one["case"]) return decoder.toObject();
+  }
+  return {};
+}
+
+TextList texts(const QJsonValue& list) {
+  TextList result;
+  for (const QJsonValue& text : list.toArray()) result.push_back(text.toString().toStdString());
+  return result;
+}
+
+// A folder of a case's config, and of its weights as published files of its family have them.
+class Folder {
+ public:
+  explicit Folder(const QJsonValue& one) : case_(one), decoder_(decoder_of(one)) {
+    std::ofstream(path("config.json")) << QJsonDocument(decoder_["config"].toObject()).toJson().toStdString();
+    write_weights();
+  }
+
+  RunConfig run(int64_t data, int64_t model) const {
+    const QJsonArray rows = decoder_["tokens"].toArray();
+    RunConfig config;
+    config.model = {"huggingface", {{"path", folder_.path().toStdString()}}};
+    OptionList& options = config.model.options;
+    if (case_["patterns"].isArray()) options.emplace_back("frozen", texts(case_["patterns"]));
+    if (case_["lora"].isObject()) {
+      options.emplace_back("lora.rank", int64_t{case_["lora"]["rank"].toInt()});
+      options.emplace_back("lora.alpha", case_["lora"]["alpha"].toDouble());
+      options.emplace_back("lora.targets", texts(case_["lora"]["targets"]));
+    }
+    config.mesh_axes = {{"data", data}, {"model", model}};
+    config.sharding.in = config.sharding.out = PartitionSpec{{{"data"}, {}}};
+    SpecRule rule;
+    rule.placement =
+        LogicalAxes{{{"mlp", {"model"}}, {"heads", {"model"}}, {"kv_heads", {"model"}}, {"vocab", {"model"}}}};
+    config.sharding.rules = {rule};
+    config.data = {"synthetic_lm",
+                   {{"batch_size", int64_t{rows.size()}}, {"sequence_length", int64_t{rows[0].toArray().size()}}}};
+    config.optimizer = {"adamw", {{"learning_rate", 1e-3}, {"weight_decay", 0.1}}};
+    return config;
+  }
+
+ private:
+  std::string path(const char* name) const { return folder_.filePath(name).toStdString(); }
+
+  ExpertArrays experts() const {
+    const QString family = decoder_["config"]["model_type"].toString();
+    if (family == "mixtral") return ExpertArrays::mixtral;
+    return family == "gpt_oss" ? ExpertArrays::joined : ExpertArrays::by_expert;
+  }
+
+  void write_weights() {
+    const ForwardGraph forward = build_forward(run(1, 1));
+    if (!forward.graph) throw Failure(forward.run.errors);
+    CheckpointIndex index;
+    for (const State& state : forward.graph->states) {
+      if (!state.path[state.path.size() - 2].starts_with("lora_"))
+        index.states.push_back({forward.graph->name(state), forward.graph->type(state.before)});
+    }
+    std::vector<ExportedArray> arrays = exported_arrays(index, experts());
+    std::vector<NamedArray> named;
+    for (const ExportedArray& array : arrays) named.push_back({array.name, array.type});
+    for (const State& state : forward.graph->states) {
+      if (!state.path[state.path.size() - 2].starts_with("lora_")) continue;
+      named.push_back({array_name(forward.graph->name(state)), forward.graph->type(state.before)});
+    }
+    const SafetensorsLayout layout(named);
+    std::ofstream file(path("model.safetensors"), std::ios::binary);
+    file << layout.header();
+    for (size_t i = 0; i < named.size(); ++i) {
+      const std::string name = i < arrays.size() ? array_name(arrays[i].state->name) : named[i].name;
+      const Shape shape = i < arrays.size() ? arrays[i].state->type.shape : named[i].type.shape;
+      std::vector<float> values = weight_values(name, shape);
+      if (name.ends_with("e_score_correction_bias")) std::ranges::fill(values, 0.0f);
+      if (i >= arrays.size()) {
+        file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * 4));
+        continue;
+      }
+      const BoxRuns runs(shape, arrays[i].part);
+      runs.for_each([&](int64_t from, int64_t) {
+        file.write(reinterpret_cast<const char*>(values.data() + from),
+                   static_cast<std::streamsize>(runs.run_length() * 4));
+      });
+    }
+  }
+
+  QJsonValue case_;
+  QJsonObject decoder_;
+  QTemporaryDir folder_;
+};
+
+}  // namespace
+
+// Fine-tuning from files as they are published: of all parameters, of some, and of adapters.
+class FineTuningTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void twenty_steps_have_the_losses_of_transformers_data() {
+    QTest::addColumn<int>("index");
+    const QJsonArray cases = golden();
+    for (qsizetype i = 0; i < cases.size(); ++i) {
+      const QString kind = cases[i]["lora"].isObject() ? "adapters" : cases[i]["frozen"].isString() ? "frozen" : "all";
+      QTest::newRow(qPrintable(cases[i]["case"].toString() + " " + kind)) << static_cast<int>(i);
+    }
+  }
+  void twenty_steps_have_the_losses_of_transformers() {
+    QFETCH(int, index);
+    const QJsonValue one = golden()[index];
+    const Folder folder(one);
+    const QJsonArray losses = one["losses"].toArray();
+    const QJsonObject norms = one["norms"].toObject();
+    for (const auto& [data, model] : {std::pair{1, 1}, std::pair{2, 1}, std::pair{1, 2}, std::pair{2, 2}}) {
+      const Plan plan = compile({folder.run(data, model), reference_host()});
+      const ThreadTraining training = train_in_threads(plan, losses.size());
+      compare_losses(training, losses, {5e-5});  // rounding grows with the steps
+      compare_with_prediction(training, plan);
+      QVERIFY(training.replicas_equal);
+      qsizetype trained = 0;
+      for (const ParameterPlan& parameter : plan.parameters) {
+        const std::string name = plan.graph->name(plan.graph->states[parameter.state]);
+        const QJsonValue norm = norms[QString::fromStdString(array_name(name))];
+        QCOMPARE(parameter.state_names.empty(), norm.isUndefined());  // what is frozen has no moments
+        if (norm.isUndefined()) continue;
+        ++trained;
+        if (name.ends_with("c_attn/bias")) continue;  // of keys the gradient is zero but for rounding
+        compare_norm(name, training.parameters.at(name), norm.toDouble(), {1e-4});
+      }
+      QCOMPARE(trained, norms.size());
+    }
+  }
+
+  // No gradient, no moments: what is left is the weights, and what belongs to adapters.
+  void adapters_take_the_memory_that_they_have() {
+    for (const QJsonValue& one : golden()) {
+      if (!one["lora"].isObject()) continue;
+      const Plan plan = compile({Folder(one).run(1, 1), reference_host()});
+      int64_t adapters = 0;
+      for (const ParameterPlan& parameter : plan.parameters) {
+        if (!parameter.state_names.empty()) adapters += element_count(parameter.shape);
+      }
+      int64_t kept = 0;
+      for (const State& state : plan.graph->states) {
+        QCOMPARE(state.gradient != no_id, state.trainable);
+        if (state.is_of_optimizer()) kept += element_count(plan.graph->type(state.before).shape);
+      }
+      QCOMPARE(kept, 2 * adapters);
+    }
+  }
+};
+
+REGISTER_TEST(FineTuningTest)
+
+}  // namespace fine_tuning_test
+
+#include "fine_tuning_test.moc"
