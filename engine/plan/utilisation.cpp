@@ -44,7 +44,8 @@ Utilisation utilisation(const Plan& plan) {
   std::vector<TensorType> operands, results;
   for (const Op& op : graph.ops) {
     const bool is_again = op.phase == Phase::recompute;
-    if (!op.definition->is_matrix_product() || (op.phase != Phase::forward && !is_again)) continue;
+    const bool counts = op.phase == Phase::forward || is_again;
+    if (!counts || !op.definition || !op.definition->is_matrix_product()) continue;
     operands.clear();
     results.clear();
     for (ValueId value : op.inputs) operands.push_back(graph.type(value));

@@ -6,6 +6,7 @@
 #include "engine/machine/group_placement.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/in_picture.h"
 #include "gui/pages/machine_words.h"
 #include "gui/pages/no_plan.h"
 #include "viz/paint/tone_painter.h"
@@ -31,6 +32,7 @@ MachineCanvas::MachineCanvas(Workspace& workspace, QWidget* parent) : TipWidget(
 }
 
 QSize MachineCanvas::minimumSizeHint() const {
+  if (!is_in_picture(*this)) return {280, 60};
   return {280, 40 + 60 * std::max(1, plan_ ? int(plan_->machine.levels.size()) : 1)};
 }
 

@@ -30,6 +30,7 @@ MachinePage::MachinePage(Workspace& workspace, QWidget* parent)
   advice_->setObjectName("machineAdvice");
   advice_->setWordWrap(true);
   move_->setObjectName("moveAxis");
+  move_->setAccessibleName(tr("Put the axis innermost"));
   connect(move_, &QPushButton::clicked, this, [this] {
     if (const std::optional<AxisIndex> axis = traffic_->axis_to_move()) put_innermost(workspace_.document, *axis);
   });
@@ -92,6 +93,7 @@ void MachinePage::make_table() {
   table_->setObjectName("machineTraffic");
   table_->setAccessibleName(tr("What mesh axes move over which links"));
   table_->setModel(traffic_);
+  table_->setMinimumHeight(48);
   table_->setFrameShape(QFrame::NoFrame);
   table_->setAlternatingRowColors(true);
   table_->setUniformRowHeights(true);

@@ -80,7 +80,7 @@ class RegistryTest : public QObject {
                                                  {"add", {x, z}, equation("ab,ab->ab"), {}},
                                                  {"einsum", {x, z}, equation("ab,cb->ac"), {}},
                                                  {"squared_error", {x, z}, ScaleAttributes{1}, {}},
-                                                 {"adam", {z, z, z, z}, AdamAttributes{}, {}}}) {
+                                                 {"adam", {y, y, y, y}, AdamAttributes{}, {}}}) {
       try {
         one.rule();
         QFAIL(one.op.c_str());
