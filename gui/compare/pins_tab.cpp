@@ -16,6 +16,7 @@ namespace {
 
 constexpr int row_height = 24;
 constexpr int most_rows = 18;  // that are seen of the quantities and settings at once
+constexpr int least_rows = 7;  // of them, in a small window
 
 // Titles on the line of their values: a style sheet sets those of a vertical header some pixels higher.
 class RowTitles : public QHeaderView {
@@ -141,7 +142,8 @@ void PinsTab::refresh() {
   }
   const auto height_of = [](int rows) { return (rows + 1) * row_height + 8; };
   const int wanted = height_of(std::min(quantities_->model()->rowCount(), most_rows));
-  quantities_->setFixedHeight(std::max(height_of(QuantitiesModel::rows), std::min(wanted, height() * 3 / 5)));
+  quantities_->setMinimumHeight(height_of(least_rows));
+  quantities_->setMaximumHeight(std::max(height_of(least_rows), std::min(wanted, height() * 3 / 5)));
   pin_->setEnabled(workspace_.planner.plan() != nullptr);
   all_->setVisible(any);
   const bool rows = layouts_model_->rowCount() > 0;
