@@ -1,11 +1,8 @@
 #include <memory>
 
-#include "engine/base/output_file.h"
-#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
-#include "engine/compile/file_paths.h"
-#include "engine/config/write.h"
+#include "engine/cli/written_run_file.h"
 
 namespace shardscope {
 
@@ -22,14 +19,9 @@ void add_expand(CLI::App& app, CommandLine& line) {
       .example("shardrun expand run.json expanded.json", "with mesh, sharding, pipeline and schedule");
   command->callback([&line, arguments, out] {
     line.action = [arguments, out] {
-      namespace fs = std::filesystem;
       RunConfig config = arguments->load();
       config.strategy.reset();
-      const bool prints = *out == "-";
-      const fs::path folder = prints ? fs::path(arguments->file).parent_path() : fs::path(*out).parent_path();
-      const std::string text = write_run_config(with_relative_paths(config, folder));
-      if (prints) print_lines(text);
-      else write_new_file(*out, text);
+      write_run_file(config, *out, std::filesystem::path(arguments->file).parent_path());
       return exit_ok;
     };
   });

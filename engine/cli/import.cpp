@@ -2,16 +2,13 @@
 
 #include <memory>
 
-#include "engine/base/output_file.h"
-#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
+#include "engine/cli/written_run_file.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/file_paths.h"
 #include "engine/compile/layer_count.h"
 #include "engine/config/read_file.h"
 #include "engine/config/strategy.h"
-#include "engine/config/write.h"
 #include "engine/export/strategy_format.h"
 
 namespace shardscope {
@@ -49,11 +46,7 @@ int import_strategy(const ImportArguments& arguments) {
   }
   config = with_strategy(std::move(config), read.strategy);
   if (const std::vector<Error> errors = validate(config); !errors.empty()) throw Failure(errors);
-  const bool prints = arguments.out == "-";
-  const std::filesystem::path folder = std::filesystem::path(prints ? "" : arguments.out).parent_path();
-  const std::string text = write_run_config(with_relative_paths(config, folder));
-  if (prints) print_lines(text);
-  else write_new_file(arguments.out, text);
+  write_run_file(config, arguments.out, "");
   return exit_ok;
 }
 

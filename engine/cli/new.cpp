@@ -1,11 +1,8 @@
 #include <memory>
 
-#include "engine/base/output_file.h"
-#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
-#include "engine/compile/file_paths.h"
+#include "engine/cli/written_run_file.h"
 #include "engine/compile/model_run.h"
-#include "engine/config/write.h"
 
 namespace shardscope {
 
@@ -31,12 +28,7 @@ void add_new(CLI::App& app, CommandLine& line) {
       namespace fs = std::filesystem;
       const RunConfig config =
           run_of_model(fs::absolute(arguments->folder).lexically_normal().string(), arguments->devices);
-      if (arguments->out == "-") {
-        print_lines(write_run_config(config));
-      } else {
-        const fs::path folder = fs::path(arguments->out).parent_path();
-        write_new_file(arguments->out, write_run_config(with_relative_paths(config, folder)));
-      }
+      write_run_file(config, arguments->out);
       return exit_ok;
     };
   });

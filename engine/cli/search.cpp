@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "engine/base/output_file.h"
 #include "engine/base/plural.h"
 #include "engine/base/standard_streams.h"
 #include "engine/cli/cancel_on_signal.h"
@@ -15,8 +13,8 @@
 #include "engine/cli/quantity.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/text_table.h"
+#include "engine/cli/written_run_file.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/file_paths.h"
 #include "engine/config/write.h"
 #include "engine/mesh/device_count.h"
 #include "engine/search/search.h"
@@ -172,8 +170,7 @@ int run_search(const SearchArguments& arguments) {
                         at_argument(fmt::format("--candidate {}", arguments.candidate)), "a number of the fastest"});
   }
   const Candidate& chosen = result.fastest[static_cast<size_t>(arguments.candidate - 1)].candidate;
-  const std::filesystem::path folder = std::filesystem::path(arguments.write).parent_path();
-  write_new_file(arguments.write, write_run_config(with_relative_paths(run_of(request.plan.config, chosen), folder)));
+  write_run_file(run_of(request.plan.config, chosen), arguments.write);
   return exit_ok;
 }
 

@@ -17,6 +17,7 @@
 #include "engine/machine/chosen_stack.h"
 #include "engine/machine/host_machine.h"
 #include "engine/plan/cost_model.h"
+#include "engine/plan/memory_limit.h"
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/order_simulation.h"
 #include "engine/plan/schedules/schedule.h"
@@ -36,12 +37,6 @@ std::vector<Metric> metrics(const ResolvedRun& run, const Graph& graph, const Lo
     }
   }
   return list;
-}
-
-// Bytes that a device may hold: what the run file says, else what the machine has for a rank.
-int64_t memory_limit(const ShardingConfig& sharding, const MachinePrices& machine) {
-  if (sharding.memory_limit_mib) return *sharding.memory_limit_mib << 20;
-  return machine.memory_bytes();
 }
 
 // Of a legal config's model and optimizer.

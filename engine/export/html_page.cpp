@@ -39,11 +39,14 @@ std::string svg_legend(const std::vector<std::string>& names, double y) {
 }
 
 constexpr const char* page_style = R"(
-body { font: 14px/1.45 system-ui, sans-serif; max-width: 960px; margin: 2em auto; padding: 0 1em; color: #222; background: #fff; }
+body { font: 14px/1.45 system-ui, sans-serif; max-width: 960px; margin: 2em auto; padding: 0 1em; }
+body { color: #222; background: #fff; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; border-bottom: 1px solid #ccc; }
-table { border-collapse: collapse; margin: .7em 0; } th, td { padding: .2em .8em .2em 0; text-align: left; vertical-align: top; }
+table { border-collapse: collapse; margin: .7em 0; }
+th, td { padding: .2em .8em .2em 0; text-align: left; vertical-align: top; }
 th { border-bottom: 1px solid #999; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-svg text { font: 12px system-ui, sans-serif; fill: currentColor; } pre { background: #f4f4f4; padding: .7em; overflow: auto; }
+svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
+pre { background: #f4f4f4; padding: .7em; overflow: auto; }
 @media (prefers-color-scheme: dark) { body { color: #ddd; background: #1b1b1b; } pre { background: #262626; } }
 )";
 

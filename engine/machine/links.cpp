@@ -24,7 +24,7 @@ std::vector<LevelLinks> links_of(const Machine& machine, const Topology& topolog
   std::vector<LevelLinks> all;
   for (int number = 0; number < topology.level_count(); ++number) {
     const Level& level = machine.levels[static_cast<size_t>(number)];
-    const double cores = static_cast<double>(machine.device.cores) / ranks_on_host(machine, topology);
+    const double cores = share_of_rank(machine.device, ranks_on_host(machine, topology));
     const double rate = level.bytes_per_second * (level.shared_by == Level::host_cores ? cores : 1);
     const size_t below = topology.unit_sizes(number - 1).size(), here = topology.unit_sizes(number).size();
     const size_t units = (below + here - 1) / std::max<size_t>(1, here);

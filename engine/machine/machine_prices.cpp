@@ -15,7 +15,7 @@ MachinePrices::MachinePrices(Machine machine, int ranks)
   const Device& device = machine_.device;
   if (device.kind == DeviceKind::host_cores) {
     ranks_on_host_ = shardscope::ranks_on_host(machine_, topology_);
-    share_ = device.cores / ranks_on_host_;
+    share_ = share_of_rank(device, static_cast<int>(ranks_on_host_));
   }
   latency_ = device.instruction_latency / std::min(1.0, share_);
 

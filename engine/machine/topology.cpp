@@ -81,6 +81,10 @@ int ranks_on_host(const Machine& machine, const Topology& topology) {
   return std::ranges::max(ranks_per_host(machine, topology));
 }
 
+double share_of_rank(const Device& device, int ranks_on_host) {
+  return device.kind == DeviceKind::host_cores ? static_cast<double>(device.cores) / ranks_on_host : 1;
+}
+
 int threads_per_rank(const Machine& machine, const Topology& topology) {
   if (machine.device.kind == DeviceKind::own) return 1;
   return std::max(1, machine.device.cores / ranks_on_host(machine, topology));

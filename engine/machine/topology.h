@@ -34,6 +34,9 @@ class Topology {
 std::vector<int> ranks_per_host(const Machine& machine, const Topology& topology);
 // The most of them.
 int ranks_on_host(const Machine& machine, const Topology& topology);
+// Of a core, or device, that each of so many ranks of a host has: cores / ranks, which may be less than one; 1 on a
+// device of its own.
+double share_of_rank(const Device& device, int ranks_on_host);
 // Threads of one rank: cores / ranks of a host, at least one; 1 on a device of its own.
 int threads_per_rank(const Machine& machine, const Topology& topology);
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/graph/op_definition.h"
+#include "engine/machine/topology.h"
 #include "engine/plan/stack_memory.h"
 
 namespace shardscope {
@@ -45,7 +46,7 @@ Utilisation utilisation(const Plan& plan) {
   for (const Op& op : graph.ops) {
     const bool is_again = op.phase == Phase::recompute;
     const bool counts = op.phase == Phase::forward || is_again;
-    if (!counts || !op.definition || !op.definition->is_matrix_product()) continue;
+    if (!counts || !op.definition->is_matrix_product()) continue;
     operands.clear();
     results.clear();
     for (ValueId value : op.inputs) operands.push_back(graph.type(value));
@@ -63,9 +64,7 @@ Utilisation utilisation(const Plan& plan) {
   const auto most = std::ranges::max_element(by_precision, {}, [](const auto& entry) { return entry.second; });
   const ProductRate* rate = most == by_precision.end() ? nullptr : find_products(plan.machine.device, most->first);
   if (!rate) return use;
-  const bool shares_cores = plan.machine.device.kind == DeviceKind::host_cores;
-  use.peak_flops = rate->flops_per_second *
-                   (shares_cores ? static_cast<double>(plan.machine.device.cores) / plan.ranks_on_host() : 1);
+  use.peak_flops = rate->flops_per_second * share_of_rank(plan.machine.device, plan.ranks_on_host());
   return use;
 }
 

@@ -59,9 +59,7 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
   const RunConfig& config = request.config;
   const Machine& machine = request.machine;
   const Topology topology(machine.levels, static_cast<int>(devices));
-  const double share = machine.device.kind == DeviceKind::host_cores
-                           ? static_cast<double>(machine.device.cores) / ranks_on_host(machine, topology)
-                           : 1;
+  const double share = share_of_rank(machine.device, ranks_on_host(machine, topology));
   rows_ = model_limits(config).rows;
   for (const char* policy : {"none", "selective", "full"}) {
     const RunConfig run = one_sequence(config, policy);

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "engine/compile/compile.h"
-#include "engine/machine/machine_prices.h"
+#include "engine/plan/memory_limit.h"
 
 namespace shardscope {
 
@@ -42,8 +42,7 @@ class Search {
         bounds_(request.plan, request.devices),
         all_(candidates(model_limits(request.plan.config), request.devices, request.fixed)) {
     const MachinePrices prices(request.plan.machine, static_cast<int>(request.devices));
-    const std::optional<int64_t> limit = request.plan.config.sharding.memory_limit_mib;
-    memory_limit_ = limit ? static_cast<double>(*limit) * 1048576 : static_cast<double>(prices.memory_bytes());
+    memory_limit_ = static_cast<double>(memory_limit(request.plan.config.sharding, prices));
     memory_limit_ = std::min(memory_limit_, request.at_most_memory.value_or(memory_limit_));
     time_limit_ = request.at_most_seconds.value_or(std::numeric_limits<double>::infinity());
   }

@@ -25,7 +25,8 @@ std::vector<LaidOutArray> laid_out_arrays(const Plan& plan) {
   return arrays;
 }
 
-PinnedPlan::PinnedPlan(std::shared_ptr<const Plan> kept, int64_t moves) : plan(std::move(kept)), collectives(moves) {
+PinnedPlan::PinnedPlan(std::shared_ptr<const Plan> kept, const PlanIndex& index)
+    : plan(std::move(kept)), collectives(index.exchanges), utilisation(index.utilisation) {
   for (LaidOutArray& laid_out : laid_out_arrays(*plan)) {
     layouts.emplace(laid_out.name, laid_out.sharding);
     arrays.emplace_back(std::move(laid_out.name), std::move(laid_out.array));
@@ -47,7 +48,7 @@ int PinnedPlans::pin() {
   const auto free = std::ranges::find_if(pins_, [](const auto& pin) { return !pin; });
   const auto place =
       free != pins_.end() ? free - pins_.begin() : std::ranges::min_element(pinned_as_) - pinned_as_.begin();
-  pins_[static_cast<size_t>(place)].emplace(plan, workspace_.planner.index().exchanges);
+  pins_[static_cast<size_t>(place)].emplace(plan, workspace_.planner.index());
   pinned_as_[static_cast<size_t>(place)] = ++pins_made_;
   emit changed();
   return static_cast<int>(place);

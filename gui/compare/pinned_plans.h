@@ -12,13 +12,14 @@ namespace shardscope {
 // A plan that is kept for comparison, with what views look up in it.
 struct PinnedPlan {
   std::shared_ptr<const Plan> plan;
-  int64_t collectives = 0;                                   // of a training step: exchanges()
+  int64_t collectives = 0;  // of a training step: exchanges()
+  Utilisation utilisation;
   QString title;                                             // that the person has given it; empty: none
   std::vector<std::pair<std::string, ArrayRef>> arrays;      // parameters, their optimizer state, forward values
   std::unordered_map<std::string, const Sharding*> layouts;  // of the arrays, by name
 
   PinnedPlan() = default;
-  PinnedPlan(std::shared_ptr<const Plan> plan, int64_t collectives);
+  PinnedPlan(std::shared_ptr<const Plan> plan, const PlanIndex& index);
   // Null where the plan has no such array.
   const Sharding* layout(const std::string& array) const;
 };

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "engine/compile/document_of.h"
-#include "engine/plan/utilisation.h"
 #include "gui/compare/factorisations.h"
 #include "gui/document/config_difference.h"
 #include "gui/document/text.h"
@@ -31,14 +30,14 @@ Format format_of(int row) {
   }
 }
 
-double quantity(const Plan& plan, int64_t collectives, int row) {
+double quantity(const Plan& plan, const Utilisation& use, int64_t collectives, int row) {
   const PlanTotals& totals = plan.totals;
   switch (row) {
     case QuantitiesModel::memory_row: return double(totals.memory_total);
     case QuantitiesModel::moved_row: return totals.wire_bytes_per_device;
     case QuantitiesModel::time_row: return totals.seconds_per_step;
-    case QuantitiesModel::mfu_row: return utilisation(plan).mfu();
-    case QuantitiesModel::tokens_row: return utilisation(plan).tokens_per_second() / plan.mesh.device_count();
+    case QuantitiesModel::mfu_row: return use.mfu();
+    case QuantitiesModel::tokens_row: return use.tokens_per_second() / use.devices;
     case QuantitiesModel::work_row: return totals.flops_per_device;
     default: return double(collectives);
   }
@@ -101,10 +100,11 @@ std::optional<double> QuantitiesModel::number(int row, int column) const {
   if (row < memory_row || row >= rows) return std::nullopt;
   if (column > 0) {
     const PinnedPlan* pin = pins_.at(column - 1);
-    return pin ? std::optional(quantity(*pin->plan, pin->collectives, row)) : std::nullopt;
+    return pin ? std::optional(quantity(*pin->plan, pin->utilisation, pin->collectives, row)) : std::nullopt;
   }
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  return plan ? std::optional(quantity(*plan, workspace_.planner.index().exchanges, row)) : std::nullopt;
+  const PlanIndex& index = workspace_.planner.index();
+  return plan ? std::optional(quantity(*plan, index.utilisation, index.exchanges, row)) : std::nullopt;
 }
 
 QString QuantitiesModel::text(int row, int column) const {

@@ -3,7 +3,6 @@
 #include <QMouseEvent>
 #include <algorithm>
 
-#include "engine/machine/group_placement.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/in_picture.h"
@@ -25,10 +24,8 @@ MachineCanvas::MachineCanvas(Workspace& workspace, QWidget* parent) : TipWidget(
   setObjectName("machineCanvas");
   setAccessibleName(tr("Machine"));
   setMouseTracking(true);
-  connect(&workspace.planner, &Planner::delivered, this, &MachineCanvas::arrange);
   connect(&workspace.selection, &Selection::deviceChanged, this, &MachineCanvas::arrange);
   connect(&workspace.selection, &Selection::hoverChanged, this, qOverload<>(&QWidget::update));
-  arrange();
 }
 
 QSize MachineCanvas::minimumSizeHint() const {
@@ -44,21 +41,18 @@ void MachineCanvas::show_group(const AxisList& axes) {
 
 void MachineCanvas::find_members() {
   is_member_.assign(plan_ ? size_t(plan_->mesh.device_count()) : 0, false);
-  if (!plan_ || axes_.empty()) return;
-  for (AxisIndex axis : axes_)
-    if (axis >= plan_->mesh.axis_count()) return;
   const int device = workspace_.selection.device().value_or(0);
-  for (const std::vector<int>& group : groups_over(plan_->mesh, {axes_.begin(), axes_.end()})) {
-    if (std::ranges::find(group, device) == group.end()) continue;
-    for (int member : group) is_member_[size_t(member)] = true;
-  }
+  if (axes_.empty() || device >= std::ssize(is_member_)) return;
+  for (int member : plan_->mesh.group(device, {axes_.begin(), axes_.end()})) is_member_[size_t(member)] = true;
+}
+
+void MachineCanvas::show_plan(std::shared_ptr<const Plan> plan) {
+  if (plan != plan_) axes_ = {};
+  plan_ = std::move(plan);
+  arrange();
 }
 
 void MachineCanvas::arrange() {
-  if (const std::shared_ptr<const Plan> plan = workspace_.planner.plan(); plan != plan_) {
-    plan_ = plan;
-    axes_ = {};
-  }
   find_members();
   picture_ = {};
   if (plan_) {

@@ -17,6 +17,7 @@ class MachineCanvas : public TipWidget {
   QSize sizeHint() const override { return {560, 320}; }
   QSize minimumSizeHint() const override;
 
+  void show_plan(std::shared_ptr<const Plan> plan);
   // Whose group is framed; empty: none.
   void show_group(const AxisList& axes);
   const MachinePicture& picture() const { return picture_; }

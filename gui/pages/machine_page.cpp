@@ -50,6 +50,8 @@ MachinePage::MachinePage(Workspace& workspace, QWidget* parent)
   show_plan();
 }
 
+void MachinePage::showEvent(QShowEvent*) { show_plan(); }
+
 QWidget* MachinePage::make_head() {
   auto* head = new QWidget(this);
   auto* row = new QHBoxLayout(head);
@@ -74,7 +76,7 @@ QWidget* MachinePage::make_head() {
   guard_field(machines_->lineEdit());
   const auto choose = [this] {
     const QString name = machines_->currentText().trimmed();
-    if (!name.isEmpty() && name != machines_->property("shown").toString()) choose_machine(workspace_.document, name);
+    if (!name.isEmpty() && name != shown_) choose_machine(workspace_.document, name);
     else show_choice();
   };
   connect(machines_, &QComboBox::activated, this, choose);
@@ -111,18 +113,21 @@ void MachinePage::make_table() {
 }
 
 void MachinePage::show_choice() {
+  if (!isVisible()) return;
   const RunConfig& config = workspace_.document.config();
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  QString shown = plan ? qt(plan->machine.name) : QString();
+  shown_ = plan ? qt(plan->machine.name) : QString();
   for (int i = 0; i < machines_->count(); ++i)
-    if (machine_choice(machines_->itemText(i).toStdString()) == config.machine) shown = machines_->itemText(i);
-  machines_->setProperty("shown", shown);
-  if (!machines_->lineEdit()->hasFocus() || !machines_->lineEdit()->isModified()) machines_->setEditText(shown);
+    if (machine_choice(machines_->itemText(i).toStdString()) == config.machine) shown_ = machines_->itemText(i);
+  if (!machines_->lineEdit()->hasFocus() || !machines_->lineEdit()->isModified()) machines_->setEditText(shown_);
 }
 
+// While nobody looks at the page a new plan is no work, and an old one is not kept.
 void MachinePage::show_plan() {
   show_choice();
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const std::shared_ptr<const Plan> plan = isVisible() ? workspace_.planner.plan() : nullptr;
+  canvas_->show_plan(plan);
+  traffic_->show_plan(plan);
   const QString summary = plan ? device_summary(plan->machine) : QString();
   device_->setText(summary);
   device_->setToolTip(plan ? summary + "\n" + qt(plan->machine.source) : QString());

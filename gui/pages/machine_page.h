@@ -18,6 +18,9 @@ class MachinePage : public QWidget {
  public:
   explicit MachinePage(Workspace& workspace, QWidget* parent = nullptr);
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   QWidget* make_head();
   void make_table();
@@ -26,6 +29,7 @@ class MachinePage : public QWidget {
 
   Workspace& workspace_;
   QComboBox* machines_;
+  QString shown_;  // in it
   QLabel *device_, *advice_;
   QPushButton* move_;
   MachineCanvas* canvas_;

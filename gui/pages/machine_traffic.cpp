@@ -11,18 +11,16 @@
 namespace shardscope {
 
 MachineTraffic::MachineTraffic(Workspace& workspace, QObject* parent)
-    : QAbstractTableModel(parent), workspace_(workspace) {
-  connect(&workspace.planner, &Planner::delivered, this, &MachineTraffic::take_plan);
-  take_plan();
-}
+    : QAbstractTableModel(parent), workspace_(workspace) {}
 
-void MachineTraffic::take_plan() {
+void MachineTraffic::show_plan(std::shared_ptr<const Plan> plan) {
+  if (plan == plan_) return;
   beginResetModel();
-  plan_ = workspace_.planner.plan();
+  plan_ = std::move(plan);
   rows_.clear();
   slow_.reset();
   if (plan_) {
-    rows_ = axis_traffic(*plan_, Topology(plan_->machine.levels, plan_->mesh.device_count()));
+    rows_ = axis_traffic(*plan_);
     slow_ = slow_traffic(rows_, plan_->machine);
   }
   endResetModel();

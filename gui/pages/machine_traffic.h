@@ -18,6 +18,8 @@ class MachineTraffic : public QAbstractTableModel {
 
   explicit MachineTraffic(Workspace& workspace, QObject* parent = nullptr);
 
+  void show_plan(std::shared_ptr<const Plan> plan);
+
   const AxisList& axes(int row) const { return rows_[static_cast<size_t>(row)].axes; }
   // What would be faster elsewhere, as a sentence; empty: nothing.
   QString advice() const;
@@ -30,7 +32,6 @@ class MachineTraffic : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
-  void take_plan();
   QString text(const AxisTraffic& row, int column) const;
   QString exact_text(const AxisTraffic& row, int column) const;
 

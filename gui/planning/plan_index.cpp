@@ -16,7 +16,10 @@ int64_t exchanges(const Plan& plan) {
   return count;
 }
 
-PlanIndex::PlanIndex(const Plan& plan) : exchanges(shardscope::exchanges(plan)), quantities(stage_quantities(plan)) {
+PlanIndex::PlanIndex(const Plan& plan)
+    : exchanges(shardscope::exchanges(plan)),
+      quantities(stage_quantities(plan)),
+      utilisation(shardscope::utilisation(plan)) {
   for (const Finding& finding : certain_findings(plan)) advice.push_back(to_error(finding));
   task_runs.resize(plan.program.tasks.size(), 0);
   for (int stage = 0; stage < plan.program.stages; ++stage) {

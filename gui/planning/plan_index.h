@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/compile/compile.h"
+#include "engine/plan/utilisation.h"
 #include "gui/planning/stage_quantities.h"
 
 namespace shardscope {
@@ -28,6 +29,7 @@ struct PlanIndex {
   std::unordered_map<std::string, int> parameter_at;  // by joined path
   std::vector<Error> advice;                          // what lint finds in the plan alone
   std::vector<StageQuantities> quantities;            // of each stage
+  Utilisation utilisation;
 
   int runs(InstructionId step) const { return task_runs[static_cast<size_t>(step.task)]; }
 };

@@ -3,7 +3,6 @@
 #include <QTextDocumentFragment>
 #include <algorithm>
 
-#include "engine/plan/utilisation.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
@@ -13,9 +12,8 @@ namespace shardscope {
 namespace {
 
 // What the step time means, and how far such predictions were from measurements.
-QString utilisation_text(const Plan& plan) {
+QString utilisation_text(const Plan& plan, const Utilisation& use) {
   constexpr double billion = 1e9;
-  const Utilisation use = utilisation(plan);
   QString text;
   if (use.mfu() > 0)
     text += "\n" + Verdict::tr("MFU %1 %, HFU %2 %").arg(100 * use.mfu(), 0, 'f', 1).arg(100 * use.hfu(), 0, 'f', 1);
@@ -115,7 +113,7 @@ void Verdict::refresh(bool with_difference) {
                   .arg(qt(exact_bytes(now.wire_bytes_per_device)), qt(flops_text(now.flops_per_device))));
   show_number(time_field, now.seconds_per_step, old.seconds_per_step, difference, seconds_text, tr("about %1 a step"),
               tr("predicted for %1: %2 s").arg(qt(plan->machine.name)).arg(now.seconds_per_step, 0, 'f', 6) +
-                  utilisation_text(*plan));
+                  utilisation_text(*plan, planner.index().utilisation));
   fields_[planning_field]->setText(tr("%1 to plan").arg(qt(seconds_text(plan->planning_milliseconds / 1000))));
   fields_[planning_field]->show();
 }

@@ -6,6 +6,7 @@
 #include "engine/config/write.h"
 #include "engine/machine/host_machine.h"
 #include "engine/mesh/partition_spec.h"
+#include "engine/ops/registry.h"
 #include "gui/document/edits.h"
 #include "gui/planning/planner.h"
 #include "gui/workspace/array_facts.h"
@@ -79,7 +80,9 @@ inline ValueId add_graph_value(Graph& graph, const std::string& name, TensorType
 }
 
 inline OpId add_op(Graph& graph, const std::string& name) {
-  graph.ops.emplace_back().name = name;
+  Op& op = graph.ops.emplace_back();
+  op.name = name;
+  op.definition = &op_definition("constant");
   return static_cast<OpId>(graph.ops.size()) - 1;
 }
 

@@ -239,21 +239,23 @@ ValueId ring_attention_layer(Graph& graph, const Linen& m, ValueId x, ValueId) {
   return append(graph, "rearrange", {row}, EquationAttributes{"b(se)->bse", {{'s', sequence}}});
 }
 
+// Of four experts.
+ValueId kernels(Graph& graph, const char* name) {
+  const InitialiseAttributes one{InitialiseAttributes::Kind::constant, 1, {}, {{4, width, width}, DType::f32}};
+  State& state = graph.states[graph.add_state(op_definition("initialise"), one, "params", {"params", name})];
+  state.trainable = true;
+  return state.before;
+}
+
 // Four experts, two of them for each position.
 Layer experts(TopKAttributes choice) {
   return [=](Graph& graph, const Linen& m, ValueId x, ValueId) {
-    const auto kernels = [&](const char* name) {
-      const InitialiseAttributes one{InitialiseAttributes::Kind::constant, 1, {}, {{4, width, width}, DType::f32}};
-      State& state = graph.states[graph.add_state(op_definition("initialise"), one, "params", {"params", name})];
-      state.trainable = true;
-      return state.before;
-    };
     const ExpertLinearAttributes four{4, false};
     const ValueId logits = m.child("router").dense(x, "bse,ef->bsf", {width, 4}, {"embed", "experts"});
     const OpId choose = graph.add_op(op_definition("top_k"), "top_k", Phase::forward, {logits}, choice);
     const std::vector<ValueId> made = graph.ops[choose].outputs;
-    const ValueId inner = append(graph, "expert_linear", {square_dense(m, x), made[0], kernels("up")}, four);
-    const ValueId chosen = append(graph, "expert_linear", {m.gelu(inner), made[0], kernels("down")}, four);
+    const ValueId inner = append(graph, "expert_linear", {square_dense(m, x), made[0], kernels(graph, "up")}, four);
+    const ValueId chosen = append(graph, "expert_linear", {m.gelu(inner), made[0], kernels(graph, "down")}, four);
     return append(graph, "weighted_sum", {chosen, made[1]});
   };
 }
@@ -261,12 +263,6 @@ Layer experts(TopKAttributes choice) {
 // The same by way of blocks: each row of the batch is one, experts are in two; a block of experts has room for `rows`.
 Layer dispatched_experts(int64_t rows) {
   return [=](Graph& graph, const Linen& m, ValueId x, ValueId) {
-    const auto kernels = [&](const char* name) {
-      const InitialiseAttributes one{InitialiseAttributes::Kind::constant, 1, {}, {{4, width, width}, DType::f32}};
-      State& state = graph.states[graph.add_state(op_definition("initialise"), one, "params", {"params", name})];
-      state.trainable = true;
-      return state.before;
-    };
     const DispatchAttributes blocks{4, 2, batch, 1, rows, false};
     const GroupedLinearAttributes forward{}, transposed{true, 1};
     const ValueId logits = m.child("router").dense(x, "bse,ef->bsf", {width, 4}, {"embed", "experts"});
@@ -274,8 +270,8 @@ Layer dispatched_experts(int64_t rows) {
     const std::vector<ValueId> made = graph.ops[choose].outputs;
     const ValueId counts = append(graph, "expert_counts", {made[0]}, blocks);
     const ValueId sent = append(graph, "dispatch", {square_dense(m, x), made[0], counts}, blocks);
-    const ValueId inner = append(graph, "grouped_linear", {sent, counts, kernels("up")}, forward);
-    const ValueId given = append(graph, "grouped_linear", {m.gelu(inner), counts, kernels("down")}, transposed);
+    const ValueId inner = append(graph, "grouped_linear", {sent, counts, kernels(graph, "up")}, forward);
+    const ValueId given = append(graph, "grouped_linear", {m.gelu(inner), counts, kernels(graph, "down")}, transposed);
     const ValueId back = append(graph, "combine", {given, made[0], counts}, blocks);
     return append(graph, "weighted_sum", {back, made[1]});
   };

@@ -10,6 +10,7 @@
 #include "engine/machine/host_machine.h"
 #include "engine/mesh/box_runs.h"
 #include "tests/laws/training_agreement.h"
+#include "tests/parity/decoder_run.h"
 #include "tests/parity/golden_training.h"
 #include "tests/parity/hashed_weights.h"
 #include "tests/test_program.h"
@@ -45,9 +46,7 @@ class Folder {
   }
 
   RunConfig run(int64_t data, int64_t model) const {
-    const QJsonArray rows = decoder_["tokens"].toArray();
-    RunConfig config;
-    config.model = {"huggingface", {{"path", folder_.path().toStdString()}}};
+    RunConfig config = decoder_run(folder_.path().toStdString(), decoder_["tokens"].toArray(), data, model);
     OptionList& options = config.model.options;
     if (case_["patterns"].isArray()) options.emplace_back("frozen", texts(case_["patterns"]));
     if (case_["lora"].isObject()) {
@@ -55,15 +54,6 @@ class Folder {
       options.emplace_back("lora.alpha", case_["lora"]["alpha"].toDouble());
       options.emplace_back("lora.targets", texts(case_["lora"]["targets"]));
     }
-    config.mesh_axes = {{"data", data}, {"model", model}};
-    config.sharding.in = config.sharding.out = PartitionSpec{{{"data"}, {}}};
-    SpecRule rule;
-    rule.placement =
-        LogicalAxes{{{"mlp", {"model"}}, {"heads", {"model"}}, {"kv_heads", {"model"}}, {"vocab", {"model"}}}};
-    config.sharding.rules = {rule};
-    config.data = {"synthetic_lm",
-                   {{"batch_size", int64_t{rows.size()}}, {"sequence_length", int64_t{rows[0].toArray().size()}}}};
-    config.optimizer = {"adamw", {{"learning_rate", 1e-3}, {"weight_decay", 0.1}}};
     return config;
   }
 

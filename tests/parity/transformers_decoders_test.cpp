@@ -14,6 +14,7 @@
 #include "engine/ops/registry.h"
 #include "tests/laws/training_agreement.h"
 #include "tests/laws/whole_graph.h"
+#include "tests/parity/decoder_run.h"
 #include "tests/parity/golden_file.h"
 #include "tests/parity/hashed_weights.h"
 #include "tests/test_program.h"
@@ -37,18 +38,7 @@ class Folder {
   }
 
   RunConfig run(int64_t data = 1, int64_t model = 1) const {
-    const QJsonArray rows = case_["tokens"].toArray();
-    RunConfig config;
-    config.model = {"huggingface", {{"path", folder_.path().toStdString()}}};
-    config.mesh_axes = {{"data", data}, {"model", model}};
-    config.sharding.in = config.sharding.out = PartitionSpec{{{"data"}, {}}};
-    SpecRule rule;
-    rule.placement =
-        LogicalAxes{{{"mlp", {"model"}}, {"heads", {"model"}}, {"kv_heads", {"model"}}, {"vocab", {"model"}}}};
-    config.sharding.rules = {rule};
-    config.data = {"synthetic_lm",
-                   {{"batch_size", int64_t{rows.size()}}, {"sequence_length", int64_t{rows[0].toArray().size()}}}};
-    config.optimizer = {"adamw", {{"learning_rate", 1e-3}, {"weight_decay", 0.1}}};
+    RunConfig config = decoder_run(folder_.path().toStdString(), case_["tokens"].toArray(), data, model);
     config.steps = 10;
     return config;
   }

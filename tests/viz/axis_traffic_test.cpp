@@ -21,8 +21,6 @@ class AxisTrafficTest : public QObject {
     return compile({config, machine});
   }
 
-  static Topology topology_of(const Plan& plan) { return {plan.machine.levels, plan.mesh.device_count()}; }
-
  private slots:
   // Whatever the stage: no axis carries more than the plan says that a device of some stage sends.
   void its_bytes_are_the_plans() {
@@ -31,7 +29,7 @@ class AxisTrafficTest : public QObject {
       const Plan plan = plan_of(preset, machine);
       double sum = 0, most = 0;
       int exchanges = 0;
-      for (const AxisTraffic& traffic : axis_traffic(plan, topology_of(plan))) {
+      for (const AxisTraffic& traffic : axis_traffic(plan)) {
         sum += traffic.wire_bytes;
         most = std::max(most, traffic.wire_bytes);
         exchanges += traffic.exchanges;
@@ -54,7 +52,7 @@ class AxisTrafficTest : public QObject {
       if (!outside) config.mesh_axes = {{"model", 2}, {"data", 8}};
       const Plan plan = compile({config, machine});
       std::map<std::string, int> level;
-      for (const AxisTraffic& traffic : axis_traffic(plan, topology_of(plan)))
+      for (const AxisTraffic& traffic : axis_traffic(plan))
         if (traffic.axes.count == 1) level[plan.mesh.axes()[traffic.axes.back()].name] = traffic.level;
       QCOMPARE(level.at("data"), outside ? 1 : 0);
       QCOMPARE(level.at("model"), outside ? 0 : 1);

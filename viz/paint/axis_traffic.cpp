@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/machine/group_placement.h"
+#include "engine/machine/machine_prices.h"
 
 namespace shardscope {
 
@@ -11,16 +11,10 @@ namespace {
 
 using AxisNumbers = std::vector<AxisIndex>;
 
-void add(AxisTraffic& sum, const Instruction& instruction, double seconds) {
-  ++sum.exchanges;
-  sum.wire_bytes += instruction.wire_bytes();
-  sum.seconds += seconds;
-}
-
 std::map<AxisNumbers, AxisTraffic> traffic_of_stage(const Plan& plan, int stage) {
   std::map<AxisNumbers, AxisTraffic> traffic;
   const SequenceInstructions instructions = plan.instructions(stage);
-  for (int position = 0; position < instructions.size(); ++position) {
+  for (const auto& [position, runs] : distinct_instructions(plan.program.main(stage))) {
     const Instruction& instruction = instructions[position];
     AxisList axes;
     if (const CollectiveStart* start = instruction.as<CollectiveStart>()) axes = start->axes;
@@ -28,24 +22,26 @@ std::map<AxisNumbers, AxisTraffic> traffic_of_stage(const Plan& plan, int stage)
     else continue;
     AxisTraffic& sum = traffic[AxisNumbers(axes.begin(), axes.end())];
     sum.axes = axes;
-    add(sum, instruction, plan.seconds(position, stage));
+    sum.exchanges += runs;
+    sum.wire_bytes += runs * instruction.wire_bytes();
+    sum.seconds += runs * plan.seconds(position, stage);
   }
   return traffic;
 }
 
 }  // namespace
 
-std::vector<AxisTraffic> axis_traffic(const Plan& plan, const Topology& topology) {
+std::vector<AxisTraffic> axis_traffic(const Plan& plan) {
   std::map<AxisNumbers, AxisTraffic> most;
   for (int stage = 0; stage < plan.program.stages; ++stage)
     for (const auto& [axes, traffic] : traffic_of_stage(plan, stage)) {
       AxisTraffic& sum = most[axes];
       if (sum.exchanges == 0 || traffic.seconds > sum.seconds) sum = traffic;
     }
+  const MachinePrices prices(plan.machine, plan.mesh.device_count());
   std::vector<AxisTraffic> list;
   for (auto& [axes, traffic] : most) {
-    for (const std::vector<int>& group : groups_over(plan.mesh, axes))
-      traffic.level = std::max(traffic.level, topology.level_of(group));
+    traffic.level = prices.place(plan.mesh, axes).level();
     list.push_back(traffic);
   }
   std::ranges::stable_sort(list, std::greater(), &AxisTraffic::seconds);

@@ -3,7 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include "engine/machine/topology.h"
 #include "engine/plan/plan.h"
 
 namespace shardscope {
@@ -19,7 +18,7 @@ struct AxisTraffic {
 };
 
 // By seconds, descending.
-std::vector<AxisTraffic> axis_traffic(const Plan& plan, const Topology& topology);
+std::vector<AxisTraffic> axis_traffic(const Plan& plan);
 
 // The traffic that would be faster on other links: of all that goes over a level with less than half the rate of one
 // that other axes have to themselves, that with the most bytes, if it moves more than they do.

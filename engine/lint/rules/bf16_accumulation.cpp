@@ -16,7 +16,7 @@ std::vector<Fault> bf16_accumulation_faults(const LintSubject& subject) {
   int64_t narrow = 0, all = 0;
   const Op* example = nullptr;
   for (const Op& op : graph.ops) {
-    if (!op.definition || !op.definition->accumulates() || graph.type(op.outputs.front()).shape.empty()) continue;
+    if (!op.definition->accumulates() || graph.type(op.outputs.front()).shape.empty()) continue;
     ++all;
     if (!is_narrow(graph.type(op.outputs.front()).dtype)) continue;
     ++narrow;

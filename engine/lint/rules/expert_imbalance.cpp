@@ -37,7 +37,7 @@ bool splits_experts(const Plan& plan) {
 Routing routing_of(const Graph& graph) {
   Routing routing;
   for (const Op& op : graph.ops) {
-    if (!op.definition || op.definition->name() != "top_k" || op.phase != Phase::forward) continue;
+    if (op.definition->name() != "top_k" || op.phase != Phase::forward) continue;
     const Shape& scores = graph.type(op.inputs.front()).shape;
     const double experts = static_cast<double>(scores.back());
     routing = {&op, static_cast<double>(element_count(scores)) / experts, experts,

@@ -1,0 +1,19 @@
+#include "engine/cli/written_run_file.h"
+
+#include "engine/base/output_file.h"
+#include "engine/base/standard_streams.h"
+#include "engine/compile/file_paths.h"
+#include "engine/config/write.h"
+
+namespace shardscope {
+
+void write_run_file(const RunConfig& config, const std::string& out,
+                    const std::optional<std::filesystem::path>& printed_folder) {
+  if (out != standard_stream) {
+    write_new_file(out, write_run_config(with_relative_paths(config, std::filesystem::path(out).parent_path())));
+  } else {
+    print_lines(write_run_config(printed_folder ? with_relative_paths(config, *printed_folder) : config));
+  }
+}
+
+}  // namespace shardscope

@@ -1,0 +1,92 @@
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "tests/cli/program.h"
+
+namespace search_test {
+
+using namespace shardscope;
+
+// The commands of strategies: search, expand, export and import.
+class SearchTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void what_is_written_is_the_candidate_that_was_found_and_plans_as_predicted() {
+    const QTemporaryDir folder;
+    const QString out = folder.filePath("best.json");
+    const QStringList search = {"search",
+                                preset("llama_tiny"),
+                                "--devices",
+                                "4",
+                                "--machine",
+                                "dgx_h100",
+                                "--fix",
+                                "pipeline=1",
+                                "--fix",
+                                "recompute=none",
+                                "--fix",
+                                "microbatch_size=2",
+                                "--objective",
+                                "time",
+                                "--json",
+                                "--write",
+                                out,
+                                "--candidate",
+                                "2"};
+    const ProgramResult result = shardrun(search);
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+    const QJsonObject json = QJsonDocument::fromJson(result.output.toUtf8()).object();
+    QCOMPARE(json["gap"].toDouble(), 0.0);
+    const QJsonObject second = json["fastest"].toArray().at(1).toObject();
+    QFile file(out);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QJsonObject written = QJsonDocument::fromJson(file.readAll()).object();
+    QCOMPARE(written["strategy"].toObject(), second["strategy"].toObject());
+    const ProgramResult plan = shardrun({"plan", out, "--json", "--machine", "dgx_h100"});
+    const QJsonObject planned = QJsonDocument::fromJson(plan.output.toUtf8()).object();
+    QCOMPARE(planned["seconds_per_step"].toDouble(), second["seconds_per_step"].toDouble());
+    QCOMPARE(planned["memory"].toObject()["total"].toDouble(), second["memory_bytes"].toDouble());
+
+    const QString expanded = folder.filePath("expanded.json"), megatron = folder.filePath("megatron.txt");
+    QCOMPARE(shardrun({"expand", out, expanded}).code, 0);
+    const ProgramResult again = shardrun({"plan", expanded, "--json", "--machine", "dgx_h100"});
+    QCOMPARE(QJsonDocument::fromJson(again.output.toUtf8()).object()["hash"], planned["hash"]);
+    const QString data = folder.filePath("data.json"), imported = folder.filePath("imported.json");
+    QCOMPARE(shardrun({"search", preset("llama_tiny"), "--devices", "2", "--fix", "data=2", "--fix", "zero=1", "--fix",
+                       "recompute=full", "--fix", "microbatch_size=2", "--write", data})
+                 .code,
+             0);
+    QCOMPARE(shardrun({"export", data, "--to", "megatron", megatron}).code, 0);
+    QCOMPARE(shardrun({"import", megatron, imported, "--from", "megatron", "--run", data}).code, 0);
+    QFile one(data), two(imported);
+    QVERIFY(one.open(QIODevice::ReadOnly) && two.open(QIODevice::ReadOnly));
+    QCOMPARE(two.readAll(), one.readAll());
+  }
+
+  void bad_numbers_and_limits_are_exit_code_2_with_what_would_be_right() {
+    for (const QStringList& wrong : {QStringList{"--fix", "tensr=2"}, QStringList{"--at-most", "memory=40"},
+                                     QStringList{"--at-most", "speed=1"}, QStringList{"--machine", "no_such"}}) {
+      const ProgramResult result = shardrun(QStringList{"search", preset("llama_tiny")} + wrong);
+      QCOMPARE(result.code, 2);
+      QVERIFY(result.errors.contains("("));
+    }
+  }
+
+  void nothing_within_the_limits_is_exit_code_1() {
+    QCOMPARE(
+        shardrun({"search", preset("llama_tiny"), "--devices", "2", "--machine", "dgx_h100", "--at-most", "memory=1KB"})
+            .code,
+        1);
+  }
+};
+
+REGISTER_PROGRAM_TEST(SearchTest)
+
+}  // namespace search_test
+
+#include "search_test.moc"
