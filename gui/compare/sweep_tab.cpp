@@ -68,7 +68,7 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
   table_->horizontalHeader()->setStretchLastSection(true);
   const int widths[] = {190, 96, 110, 96, 86, 120};
   for (int column = 0; column < SweepModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
-  tell_keys(table_, tr("Meshes"), {{tr("Enter"), tr("take the selected mesh")}});
+  set_key_help(table_, tr("Meshes"), {{tr("Enter"), tr("take the selected mesh")}});
   note_->setProperty("footer", true);
   note_->setContentsMargins(10, 6, 10, 6);
   note_->setWordWrap(true);

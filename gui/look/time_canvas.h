@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gui/look/drag.h"
+#include "gui/look/key_help.h"
 #include "gui/look/tip_widget.h"
 
 namespace shardscope {
@@ -36,6 +37,9 @@ class TimeCanvas : public TipWidget {
   void rangeChanged();
 
  protected:
+  // What keyPressEvent() takes, for set_key_help().
+  static QList<KeyHelp> time_keys();
+
   // Between which x the window lies.
   virtual QRectF time_place() const = 0;
   virtual void click(const QPointF& point) = 0;

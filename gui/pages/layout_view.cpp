@@ -13,6 +13,7 @@
 #include "gui/look/empty_state.h"
 #include "gui/look/fitted_name.h"
 #include "gui/look/in_picture.h"
+#include "gui/look/key_help.h"
 #include "gui/look/legend.h"
 #include "gui/pages/no_plan.h"
 #include "gui/planning/disposal.h"
@@ -62,6 +63,12 @@ LayoutView::LayoutView(Workspace& workspace, QWidget* parent) : TipWidget(parent
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Layout of the selected array on the mesh"));
+  set_key_help(this, tr("Layout"),
+               {{tr("Arrows"), tr("go from device to device")},
+                {tr("Escape"), tr("select no device")},
+                {tr("+, -"), tr("zoom")},
+                {tr("Ctrl+Arrows"), tr("pan")},
+                {tr("0"), tr("show all")}});
   connect(&workspace.planner, &Planner::delivered, this, &LayoutView::expect_change);
   connect(&workspace.planner, &Planner::requested, this, qOverload<>(&QWidget::update));
   connect(&workspace.selection, &Selection::arrayChanged, this, &LayoutView::expect_change);

@@ -8,6 +8,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
+#include "gui/look/key_help.h"
 #include "gui/pages/memory_axes.h"
 #include "gui/pages/no_plan.h"
 #include "gui/planning/disposal.h"
@@ -27,6 +28,7 @@ MemoryCurveView::MemoryCurveView(Workspace& workspace, QWidget* parent)
     : TimeCanvas(parent), workspace_(workspace), background_([this](Made made) { take(std::move(made)); }) {
   setObjectName("memoryCurve");
   setAccessibleName(tr("Memory in use through a training step"));
+  set_key_help(this, tr("Memory: in use"), time_keys() << KeyHelp{tr("P"), tr("go to the peak")});
   connect(&workspace.planner, &Planner::delivered, this, &MemoryCurveView::ask);
   connect(&workspace.selection, &Selection::deviceChanged, this, &MemoryCurveView::ask);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));

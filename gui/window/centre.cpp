@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "gui/document/text.h"
+#include "gui/help/guide.h"
 #include "gui/look/steady_tabs.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/layout_page.h"
@@ -52,6 +53,7 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
 
 void Centre::add_page(QWidget* page, const QString& title, const QString& tip) {
   pages_->setTabToolTip(pages_->addTab(page, title), tip);
+  set_help_chapter(page, anchor_of(QString(title).remove('&')));
 }
 
 // A new plan is told to the panels first: they and the page are painted in a turn of the event loop each.

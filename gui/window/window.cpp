@@ -88,6 +88,7 @@ void MainWindow::connect_actions() {
   connect(actions_.new_run, &QAction::triggered, &files_, &Files::choose_new);
   connect(actions_.palette, &QAction::triggered, palette_, &CommandPalette::open);
   connect(actions_.shortcuts, &QAction::triggered, this, [this] { ShortcutList(*this).exec(); });
+  connect(actions_.help, &QAction::triggered, this, &MainWindow::show_help);
   connect(actions_.tour, &QAction::triggered, tour_, &Tour::start);
   connect(actions_.about, &QAction::triggered, this, [this] { show_about(this, shardrun_); });
   connect(actions_.bottom, &QAction::triggered, this,
@@ -229,6 +230,17 @@ void MainWindow::editMesh() {
   if (dialog.exec() != QDialog::Accepted) return;
   set_mesh_axes(workspace_->document, dialog.axes(), dialog.names_before(), dialog.devices(),
                 HostsEdit{dialog.hosts(), dialog.network()});
+}
+
+// Of what has the keyboard; where nothing that is seen has it, of the page.
+void MainWindow::show_help() {
+  const QWidget* focus = focusWidget();
+  const QString chapter = help_chapter_of(focus && focus->isVisible() ? focus : centre_->pages()->currentWidget());
+  if (!help_) help_ = new HelpWindow(this);
+  help_->open_chapter("guide.md", chapter);
+  help_->show();
+  help_->raise();
+  help_->activateWindow();
 }
 
 void MainWindow::copy_plan() {

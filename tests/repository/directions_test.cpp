@@ -50,6 +50,7 @@ const QMap<QString, QStringList> may_use = {
     {"engine/cli/reference", {}},
     {"engine/cli", {"engine/cli/reference", "engine/session", "engine/worker", "engine/export", "engine/lint", "viz/text"}},
     {"gui/look", {"viz/paint"}},
+    {"gui/help", {"gui/look"}},
     {"gui/background", {}},
     {"gui/document", {"engine/compile"}},
     {"gui/planning", {"engine/lint"}},
@@ -59,7 +60,7 @@ const QMap<QString, QStringList> may_use = {
     {"gui/pages", {"gui/workspace"}},
     {"gui/export", {"gui/workspace", "engine/export"}},
     {"gui/compare", {"gui/workspace"}},
-    {"gui/window", {"gui/panels", "gui/pages", "gui/export", "gui/compare"}},
+    {"gui/window", {"gui/panels", "gui/pages", "gui/export", "gui/compare", "gui/help"}},
 };
 
 struct Source {
