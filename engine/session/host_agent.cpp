@@ -41,7 +41,7 @@ namespace shardscope {
 namespace {
 
 constexpr int agent_poll_ms = 50, retry_ms = 100;
-constexpr const char* said_nothing = "the starter says nothing";
+constexpr const char* said_nothing = "the launcher says nothing";
 constexpr int64_t unknown_ns = 30'000'000'000;  // to be told what to do
 constexpr int64_t agent_ending_ns = 5'000'000'000;
 constexpr int64_t farewell_ns = 1'000'000'000;
@@ -82,13 +82,13 @@ int connect_to(const HostAgentOptions& options) {
     if (error == 0) return socket;
     if ((error != EHOSTUNREACH && error != ENETUNREACH) || monotonic_ns() > std::min(routed, deadline)) {
       fail_agent(
-          fmt::format("cannot reach the starter at {}:{}: {}", options.address, options.port, std::strerror(error)));
+          fmt::format("cannot reach the launcher at {}:{}: {}", options.address, options.port, std::strerror(error)));
     }
     ::poll(nullptr, 0, 200);
   }
 }
 
-// The system itself asks the starter's for signs of life, so that a starter that is merely stopped is not taken for
+// The system itself asks the launcher's for signs of life, so that a launcher that is merely stopped is not taken for
 // lost.
 void lose_after(int socket, int64_t silence_ns) {
   const int on = 1, seconds = std::max(1, static_cast<int>(silence_ns / 1'000'000'000 / 4)), probes = 3;
@@ -116,7 +116,7 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   if (!file.flush()) fail_agent(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
 }
 
-// Where others crowd the starter's port, it may refuse this agent, too, which comes again until its time is over.
+// Where others crowd the launcher's port, it may refuse this agent, too, which comes again until its time is over.
 HostLink connect_link(const HostAgentOptions& options) {
   const int64_t start = monotonic_ns();
   for (;;) {
@@ -144,7 +144,7 @@ class HostAgent {
  public:
   explicit HostAgent(const HostAgentOptions& options) : link_(connect_link(options)) {}
 
-  // Until the starter says so, or is gone.
+  // Until the launcher says so, or is gone.
   void serve() {
     for (const int64_t start = monotonic_ns(); !ended_ && !told_to_end;) {
       wait();
@@ -166,7 +166,7 @@ class HostAgent {
     return left;
   }
 
-  // As far as the starter still listens.
+  // As far as the launcher still listens.
   void say_last(HostFrameKind kind, const std::string& payload) {
     try {
       link_.send(kind, payload);

@@ -63,7 +63,7 @@ std::optional<RankBoard> RankBoard::open(const std::string& session_directory) {
   return RankBoard(std::move(*file));
 }
 
-ProcessId RankBoard::starter() const noexcept {
+ProcessId RankBoard::launcher() const noexcept {
   return {static_cast<int32_t>(header(file_).pid.load()), header(file_).start_time.load()};
 }
 

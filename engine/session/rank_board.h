@@ -11,7 +11,7 @@
 
 namespace shardscope {
 
-// The file DIR/ranks: a line for each rank, all of its bytes reserved by the starter before any rank is started, so
+// The file DIR/ranks: a line for each rank, all of its bytes reserved by the launcher before any rank is started, so
 // that a rank can always say where it is and why it fails: without memory, disk, telemetry or MPI.
 class RankBoard {
  public:
@@ -21,7 +21,7 @@ class RankBoard {
   // is free at this moment. Throws Failure (session_file).
   static std::optional<RankBoard> open(const std::string& session_directory);
 
-  ProcessId starter() const noexcept;
+  ProcessId launcher() const noexcept;
   int ranks() const noexcept;
   RankEntry read(int rank) const;
   void clear() noexcept;  // before ranks are started again

@@ -98,14 +98,14 @@ void RankGroup::find_launched() {
   }
 }
 
-char RankGroup::starter_state() {
+char RankGroup::launcher_state() {
   const ProcessSight sight = look_at_process(child_.pid());
   if (sight.presence != ProcessSight::Presence::there) return '?';
   if (monotonic_ns() - group_looked_ns_ >= scan_interval_ns) {
     group_looked_ns_ = monotonic_ns();
-    starter_frozen_ = is_frozen(child_.pid());
+    launcher_frozen_ = is_frozen(child_.pid());
   }
-  return starter_frozen_ ? frozen_process : sight.info.state;
+  return launcher_frozen_ ? frozen_process : sight.info.state;
 }
 
 void RankGroup::pause() {

@@ -28,7 +28,7 @@ RankSeat::RankSeat(const std::string& session_directory, std::optional<int> rank
   die_with_parent();
   board_ = RankBoard::open(session_directory);
   if (!board_) return;
-  if (!is_alive(board_->starter())) ::_exit(orphaned);
+  if (!is_alive(board_->launcher())) ::_exit(orphaned);
   board_->sign(rank_, this_process());
 }
 

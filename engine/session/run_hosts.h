@@ -40,7 +40,7 @@ struct RunHostsOptions {
   std::function<std::vector<std::string>(const MpirunHosts&)> command;  // mpirun_command(), or a test's own
 };
 
-// The hosts of a run, as its starter sees them: an agent on each (host_agent.h), launched there, which connects back
+// The hosts of a run, as its launcher sees them: an agent on each (host_agent.h), launched there, which connects back
 // (agent_port.h); once all have come, nobody else is listened to. Deadlines stand still while this process is stopped.
 // Nothing here blocks but end().
 class RunHosts {

@@ -92,7 +92,7 @@ RunOutcome RunProcess::run(const std::function<void(const ToldMessage&)>& on_mes
   tell_restart();
   const FinishedMessage finished{run_end(), progress_->completed_steps()};
   publish(finished);
-  flush_watchers();
+  flush_clients();
   return {finished.end, finished.steps, history_.failure()};
 }
 
@@ -116,7 +116,7 @@ void RunProcess::run_once() {
     read_output();
     follow_ranks();
     watch(wait_status);
-    serve_watchers();
+    serve_clients();
     heed_interrupts();
     heed_pause();
   }
@@ -153,7 +153,7 @@ bool RunProcess::reach_hosts() {
   while (!hosts_->is_ready() && !over_ && !stopping_) {
     wait_for_news();
     follow_hosts();
-    serve_watchers();
+    serve_clients();
     heed_interrupts();
     heed_pause();
   }
@@ -228,10 +228,10 @@ void RunProcess::follow_ranks() {
   more_telemetry_ = report.more;
 }
 
-void RunProcess::serve_watchers() {
-  for (const auto& [request, watcher] : server_.serve()) {
+void RunProcess::serve_clients() {
+  for (const auto& [request, client] : server_.serve()) {
     if (request.kind == Request::Kind::steps) {
-      server_.send_to(watcher, to_json_line(history_.steps(request.from, request.to)));
+      server_.send_to(client, to_json_line(history_.steps(request.from, request.to)));
       continue;
     }
     if (request.kind == Request::Kind::keep) {
@@ -283,7 +283,7 @@ void RunProcess::heed_pause() {
 
 void RunProcess::watch(std::optional<int> wait_status) {
   const RunObservation seen{clock_.tick(monotonic_ns()), progress_->sights(), &ranks_->exit_report(), wait_status,
-                            ranks_->starter_state()};
+                            ranks_->launcher_state()};
   std::optional<FailureMessage> failure = watchdog_->look(seen);
   for (std::string& notice : watchdog_->take_notices()) publish(LogMessage{LogMessage::supervisor, std::move(notice)});
   if (failure && !over_) take_failure(std::move(*failure));
@@ -324,7 +324,7 @@ void RunProcess::end_by_force() {
     wait_for_news();
     follow_hosts();
     read_output();
-    serve_watchers();
+    serve_clients();
   }
 }
 
@@ -341,7 +341,7 @@ void RunProcess::end_ranks() {
   }
 }
 
-void RunProcess::flush_watchers() {
+void RunProcess::flush_clients() {
   int64_t deadline = monotonic_ns() + flush_ns;
   while (server_.has_unsent() && monotonic_ns() < deadline) {
     std::vector<pollfd> entries;
@@ -359,7 +359,7 @@ void RunProcess::publish(const Message& message) {
   }
   const std::optional<LogMessage> lost = history_.add(message);
   const ToldMessage told(message);
-  if (server_.has_watchers()) server_.send(told.line());
+  if (server_.has_clients()) server_.send(told.line());
   on_message_(told);
   if (lost) publish(*lost);
 }

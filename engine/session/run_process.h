@@ -21,7 +21,7 @@
 #include "engine/session/session_directory.h"
 #include "engine/session/told_message.h"
 #include "engine/session/watchdog.h"
-#include "engine/session/watcher_server.h"
+#include "engine/session/run_server.h"
 
 namespace shardscope {
 
@@ -42,7 +42,7 @@ struct RunOptions {
   WatchdogLimits limits;
   std::function<int64_t()> restart_step;  // with which ranks that are started again begin; empty: 0
   int max_restarts = 0;                   // how often the ranks are started again after one was lost
-  int64_t exit_grace_ns = 2'000'000'000;  // between SIGTERM to the starter and SIGKILL to all, and then for their end
+  int64_t exit_grace_ns = 2'000'000'000;  // between SIGTERM to the launcher and SIGKILL to all, and then for their end
 };
 
 // What is said at the first interrupt.
@@ -55,7 +55,7 @@ struct RunOutcome {
 };
 
 // One run from start to end: makes the session directory and the socket, starts the ranks, follows their telemetry,
-// tells watchers and the caller, notices what goes wrong, starts the ranks again where that was asked for, and leaves
+// tells clients and the caller, notices what goes wrong, starts the ranks again where that was asked for, and leaves
 // nothing behind: no process, no socket, no directory, however it ends. The ranks die with the thread that calls run().
 class RunProcess {
  public:
@@ -68,14 +68,14 @@ class RunProcess {
   const std::string& session_directory() const { return directory_.path(); }
   const std::string& socket_path() const { return server_.path(); }
 
-  // Blocks until the end; `on_message` gets what a watcher gets after its snapshot. Throws Failure (start_program)
+  // Blocks until the end; `on_message` gets what a client gets after its snapshot. Throws Failure (start_program)
   // when the ranks cannot be started. Call it once.
   RunOutcome run(const std::function<void(const ToldMessage&)>& on_message);
 
   // What Ctrl-C means: the first call asks for a stop after the current step, the second (or time) ends the run by
   // force. Callable from a signal handler and from any thread.
   void interrupt() noexcept;
-  // Asks for a stop after the current step, as a watcher may. From within run().
+  // Asks for a stop after the current step, as a client may. From within run().
   void stop();
   // What Ctrl-Z means: stops the ranks, then this process, until it is continued (fg). Deadlines stand still. Callable
   // as interrupt().
@@ -95,7 +95,7 @@ class RunProcess {
   void wait_for_news();
   void read_output();
   void follow_ranks();
-  void serve_watchers();
+  void serve_clients();
   void heed_interrupts();
   bool stops_in_time();
   void heed_pause();
@@ -104,7 +104,7 @@ class RunProcess {
   void tell_restart(std::optional<int64_t> first_step = {});
   void end_by_force();
   void end_ranks();
-  void flush_watchers();
+  void flush_clients();
   void publish(const Message& message);
   RunEnd run_end() const;
 
@@ -113,7 +113,7 @@ class RunProcess {
   Control control_;
   RankBoard board_;
   RunHistory history_;
-  WatcherServer server_;
+  RunServer server_;
   std::string mpi_token_;
   RunClock clock_;
   // Of the current start of the ranks:

@@ -51,7 +51,7 @@ class RunRecorder {
   void begin();
   // What begin() has done, likewise, where another part of the start has failed.
   void undo();
-  // What watchers are told, after Hello. Throws Failure (unwritable_file, also where somebody has removed or truncated
+  // What clients are told, after Hello. Throws Failure (unwritable_file, also where somebody has removed or truncated
   // what was written, or moved the folder, at the end); nothing is written from then on.
   void add(const ToldMessage& told);
   void add(const Message& message) { add(ToldMessage(message)); }

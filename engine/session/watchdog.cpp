@@ -124,8 +124,8 @@ std::optional<FailureMessage> Watchdog::halted(const RunObservation& run) {
     failure.message += option;
     return failure;
   }
-  if (!run.wait_status && too_long(run.ranks.size(), run.starter_state)) {
-    return FailureMessage{-1, "", "", fmt::format("mpirun {}{}", words(run.starter_state), option)};
+  if (!run.wait_status && too_long(run.ranks.size(), run.launcher_state)) {
+    return FailureMessage{-1, "", "", fmt::format("mpirun {}{}", words(run.launcher_state), option)};
   }
   return std::nullopt;
 }

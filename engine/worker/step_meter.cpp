@@ -8,7 +8,7 @@ namespace shardscope {
 namespace {
 
 constexpr double least_interval_ms = 500;
-constexpr double events_a_millisecond = 100;  // of traces that are sent to watchers
+constexpr double events_a_millisecond = 100;  // of traces that are sent to clients
 
 int64_t thread_cpu_ns() {
   timespec time{};

@@ -13,7 +13,7 @@
 
 namespace shardscope {
 
-// What a watcher reads of a run: bytes of its socket in, messages out in their order. They are parsed on a thread of
+// What a client reads of a run: bytes of its socket in, messages out in their order. They are parsed on a thread of
 // its own, for a trace may have a million events, and are given out for some milliseconds in each turn of the event
 // loop, at most most_a_turn of them. A line that cannot be read becomes a line of the log. A connection that sends a
 // line beyond message_limits, or most_bad_lines, is broken: nothing more of it is read.

@@ -429,7 +429,7 @@ void RunControl::socket_closed() {
   reader_.end();
 }
 
-// While the run goes on a watcher that fell behind is sent away and comes again: it is told all it has missed.
+// While the run goes on a client that fell behind is sent away and comes again: it is told all it has missed.
 void RunControl::connection_ended() {
   if (process_ended_ || (attached_ && record_.finished)) return finish();
   if (is_elsewhere() && !has_greeted_) return fail(no_run_text());

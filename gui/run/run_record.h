@@ -36,7 +36,7 @@ struct RunRecord {
   std::optional<FinishedMessage> finished;
   bool is_over = false;  // nothing of it runs any more
 
-  // A snapshot adds what is not known yet, so a watcher may come again.
+  // A snapshot adds what is not known yet, so a client may come again.
   void add(Message message);
 
   // The steps from which curves are drawn, ascending: the recent, those of a stretch that is looked at closely, and of
@@ -49,7 +49,7 @@ struct RunRecord {
   int64_t completed() const;
   // Looks closely at a stretch of the past: all its steps, where it has no more than most_detail.
   void look_at(StepRange steps);
-  // Steps that are to be asked for: between those that were told, where a watcher was sent away and came again, or of
+  // Steps that are to be asked for: between those that were told, where a client was sent away and came again, or of
   // the stretch that is looked at.
   std::optional<StepRange> missing() const;
 

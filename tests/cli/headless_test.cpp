@@ -44,7 +44,7 @@ ProgramResult run_script(const QString& path, const QStringList& arguments, cons
   return finish(process);
 }
 
-class Watcher : public SocketClient {
+class Client : public SocketClient {
  public:
   using SocketClient::SocketClient;
 
@@ -164,14 +164,14 @@ class HeadlessTest : public QObject {
     QProcess training;
     use(training, {});
     training.start(path("watched/train.sh"), {});
-    std::unique_ptr<Watcher> watcher;
+    std::unique_ptr<Client> client;
     std::vector<Message> told;
     const auto steps = [&] {
       return std::ranges::count_if(told, [](const Message& one) { return std::holds_alternative<StepMessage>(one); });
     };
     const auto watch = [&] {
-      if (!watcher || !watcher->connected()) watcher = std::make_unique<Watcher>(path("watched/socket").toStdString());
-      else std::ranges::move(watcher->messages(), std::back_inserter(told));
+      if (!client || !client->connected()) client = std::make_unique<Client>(path("watched/socket").toStdString());
+      else std::ranges::move(client->messages(), std::back_inserter(told));
       return steps() >= 3;
     };
     [[maybe_unused]] const bool in_time = QTest::qWaitFor(watch, patience_ms);  // told below, with the run's errors

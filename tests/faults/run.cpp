@@ -37,9 +37,9 @@ std::vector<std::string> names_in(int folder) {
   return names;
 }
 
-// Control groups that a starter of that number has made for its run.
-std::vector<std::string> groups_of(int starter) {
-  const std::string prefix = fmt::format("shardscope-run-{}-", starter);
+// Control groups that a launcher of that number has made for its run.
+std::vector<std::string> groups_of(int launcher) {
+  const std::string prefix = fmt::format("shardscope-run-{}-", launcher);
   std::vector<std::string> groups;
   std::error_code error;
   auto entry = fs::recursive_directory_iterator("/sys/fs/cgroup", error);
@@ -96,7 +96,7 @@ Run::Run(Start start, int victim, std::vector<bool> exchanges)
   launch(process_, start_.command());
   const int pid = static_cast<int>(process_.processId());
   const auto info = see_process(pid);
-  starter_ = info ? info->id : ProcessId{pid, 0};
+  launcher_ = info ? info->id : ProcessId{pid, 0};
   std::vector<std::string> folders = start_.temporaries();
   if (!shared_memory_.empty()) folders.push_back("/dev/shm");
   if (own_slash_tmp_) folders.push_back("/tmp");
@@ -193,7 +193,7 @@ void Run::end_all() {
   hear();
 }
 
-std::string Run::seen(const std::string& path) const { return fmt::format("/proc/{}/root{}", starter_.pid, path); }
+std::string Run::seen(const std::string& path) const { return fmt::format("/proc/{}/root{}", launcher_.pid, path); }
 
 std::string Run::session_directory() const {
   std::error_code error;
@@ -214,7 +214,7 @@ void Run::find_processes() {
     const std::string program = fs::path(command[0]).filename();
     const bool launcher = program == "mpirun" || program == "orterun";
     const auto info = see_process(process.pid);
-    if (launcher && !mpirun_ && info && info->parent == starter_.pid) mpirun_ = process;
+    if (launcher && !mpirun_ && info && info->parent == launcher_.pid) mpirun_ = process;
     if (launcher || command.size() < 2 || command[1] != "rank") continue;
     const std::string number = environment_variable(process.pid, "OMPI_COMM_WORLD_RANK");
     if (!number.empty() && std::stoul(number) < ranks_.size()) ranks_[std::stoul(number)] = process;
@@ -342,7 +342,7 @@ std::optional<int64_t> Run::first_said(const std::string& pattern) const {
 }
 
 std::vector<std::string> Run::files_left() const {
-  std::vector<std::string> left = groups_of(starter_.pid);
+  std::vector<std::string> left = groups_of(launcher_.pid);
   for (const auto& [folder, opened] : folders_) {
     for (const std::string& name : names_in(opened)) left.push_back(folder + "/" + name);
   }

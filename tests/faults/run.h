@@ -27,7 +27,7 @@ class Run {
 
   const Start& start() const { return start_; }
   int victim() const { return victim_; }  // number of the rank that a fault is for
-  int starter() const { return starter_.pid; }
+  int launcher() const { return launcher_.pid; }
   std::optional<int> mpirun();  // nothing before it is there, or after its end
   std::optional<int> rank(int number);
   std::optional<int> rank() { return rank(victim_); }
@@ -94,7 +94,7 @@ class Run {
   bool own_slash_tmp_ = false;
   MarkedProcesses processes_;
   QProcess process_;
-  ProcessId starter_;
+  ProcessId launcher_;
   std::optional<ProcessId> mpirun_;
   std::vector<std::optional<ProcessId>> ranks_;
   std::optional<RankBoard> board_;

@@ -59,18 +59,18 @@ class AttachTest : public WindowCase {
 
   // The end of a connection that the window has made; who only looked whether somebody answers has gone again.
   QLocalSocket* greet(const QByteArray& text) {
-    QLocalSocket* watcher = nullptr;
+    QLocalSocket* client = nullptr;
     const bool came = QTest::qWaitFor(
         [&] {
           while (server_->hasPendingConnections()) {
-            watcher = server_->nextPendingConnection();
-            watcher->write(text);
-            watcher->flush();
+            client = server_->nextPendingConnection();
+            client->write(text);
+            client->flush();
           }
           return run().record().hello || run().state() == RunControl::State::failed;
         },
         patience);
-    return came ? watcher : nullptr;
+    return came ? client : nullptr;
   }
 
   void leave_dead_socket() {
@@ -388,14 +388,14 @@ class AttachTest : public WindowCase {
     };
     QVERIFY(server_->listen(path()));
     run().attach(path());
-    QLocalSocket* watcher = greet(QByteArray::fromStdString(to_json_line(hello_of(plan()))));
-    QVERIFY(watcher && run().is_attached() && run().is_active());
+    QLocalSocket* client = greet(QByteArray::fromStdString(to_json_line(hello_of(plan()))));
+    QVERIFY(client && run().is_attached() && run().is_active());
     QCOMPARE(answer_with("Cancel"), 1);
     QVERIFY(run().is_active() && run().state() != RunControl::State::stopping);
     QCOMPARE(answer_with("Stop the run"), 1);
     QCOMPARE(run().state(), RunControl::State::stopping);
-    QTRY_VERIFY_WITH_TIMEOUT(watcher->bytesAvailable() > 0, patience);
-    QVERIFY(watcher->readAll().contains("stop"));
+    QTRY_VERIFY_WITH_TIMEOUT(client->bytesAvailable() > 0, patience);
+    QVERIFY(client->readAll().contains("stop"));
     QVERIFY(window_->findChild<QAction*>("detach")->isEnabled());
     window_->findChild<QAction*>("detach")->trigger();
     QTRY_COMPARE(run().state(), RunControl::State::idle);

@@ -48,7 +48,7 @@ class ProgressTest : public QObject {
   Q_OBJECT
 
  private slots:
-  // From the ranks' files to the watcher's line and back.
+  // From the ranks' files to the client's line and back.
   void measurements_and_metrics_arrive_whole_and_under_their_names_however_many_there_are() {
     for (size_t count : {size_t{0}, size_t{1}, size_t{2}, max_metrics}) {
       QTemporaryDir directory;

@@ -18,7 +18,7 @@ class RankBoardTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void what_a_rank_says_is_read_by_the_starter();
+  void what_a_rank_says_is_read_by_the_launcher();
   void the_first_error_stays_and_is_cut();
   void a_rank_beyond_the_board_says_nothing();
   void what_is_no_board_is_a_failure();
@@ -29,12 +29,12 @@ class RankBoardTest : public QObject {
   void the_runs_clock_stands_still_while_nobody_looks();
 };
 
-void RankBoardTest::what_a_rank_says_is_read_by_the_starter() {
+void RankBoardTest::what_a_rank_says_is_read_by_the_launcher() {
   QTemporaryDir folder;
   const std::string directory = folder.path().toStdString();
   const RankBoard board = RankBoard::create(directory, 3);
   QCOMPARE(board.ranks(), 3);
-  QVERIFY(board.starter() == this_process());
+  QVERIFY(board.launcher() == this_process());
   for (int rank = 0; rank < 3; ++rank) QVERIFY(board.read(rank).phase == RankPhase::launching);
   auto own = RankBoard::open(directory);
   QVERIFY(own);

@@ -129,13 +129,13 @@ int start_ranks(const std::string& session) {
   return code;
 }
 
-pid_t start(const std::function<int()>& watcher) {
+pid_t start(const std::function<int()>& client) {
   const pid_t child = ::fork();
   if (child == 0) {
     die_with_parent();
     int code = 9;
     try {
-      code = watcher();
+      code = client();
     } catch (const std::exception& error) {
       qWarning("%s", error.what());
     }

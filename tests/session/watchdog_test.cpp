@@ -20,7 +20,7 @@ struct Scene {
   std::vector<RankSight> ranks;
   std::vector<bool> stuck = std::vector<bool>(4);
   ExitReport report;
-  char starter = 'S';
+  char launcher = 'S';
   Watchdog watchdog{7, {{"embed", Phase::forward}, {"adam", Phase::update}}, {}, {300 << 20, 1000 << 20}};
 
   Scene() {
@@ -42,7 +42,7 @@ struct Scene {
     for (size_t i = 0; i < ranks.size(); ++i) {
       if (ranks[i].status && !stuck[i]) ++ranks[i].status->heartbeat;
     }
-    return watchdog.look({now, ranks, &report, wait_status, starter});
+    return watchdog.look({now, ranks, &report, wait_status, launcher});
   }
   // As it is before the ranks have telemetry.
   void begin(std::vector<RankPhase> phases) {
@@ -237,7 +237,7 @@ void WatchdogTest::what_mpirun_does_after_every_rank_has_finished_is_a_notice() 
   for (char state : {'S', 'T'}) {
     Scene scene;
     scene.end_all(RankState::finished);
-    scene.starter = state;
+    scene.launcher = state;
     for (int64_t tick = 0; tick <= 8; ++tick) QVERIFY(!scene.look(tick * second));
     QVERIFY(scene.watchdog.take_notices().empty() && !scene.watchdog.abandons_launcher());
     QVERIFY(!scene.look(9 * second, status < 0 ? std::optional<int>() : status));
@@ -392,13 +392,13 @@ void WatchdogTest::a_debugger_is_told_of_once_and_waited_for() {
 void WatchdogTest::a_process_that_cannot_be_seen_is_not_dead() {
   Scene scene;
   for (RankSight& rank : scene.ranks) rank.process_state = '?';
-  scene.starter = '?';
+  scene.launcher = '?';
   QCOMPARE(scene.wait(500).first, -1.0);
 }
 
 void WatchdogTest::a_stopped_mpirun_is_named() {
   Scene scene;
-  scene.starter = 'T';
+  scene.launcher = 'T';
   const auto [seconds, failure] = scene.wait(500);
   QCOMPARE(failure.message, std::string("mpirun has been stopped by a signal (--deadline stopped=SECONDS)"));
   QCOMPARE(failure.rank, -1);

@@ -156,7 +156,7 @@ Fault a_socket_taken_over() {
     ::unlink(path.c_str());
     const auto other = run.start_beside(run.start());
     if (!run.go_on_until([&] { return SocketClient(path).connected(); }, 20'000)) throw Missed{};
-    send(run.starter(), SIGINT);
+    send(run.launcher(), SIGINT);
     run.begin_fault();
     run.go_on(20'000);
     const bool is_there = SocketClient(path).connected();

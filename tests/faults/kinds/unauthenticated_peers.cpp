@@ -123,9 +123,9 @@ Fault flood_of_the_agents(const std::string& name, int64_t milliseconds, std::se
     if (run.code() == 0) check_all_steps(run);
   };
   return flood.injected_by([milliseconds](Run& run, const Hosts&) {
-    const auto listens = [&] { return !listening_ports(run.starter()).empty(); };
+    const auto listens = [&] { return !listening_ports(run.launcher()).empty(); };
     if (!run.go_on_until(listens, 10'000)) throw Missed{};
-    const TcpFlood flood(run.starter(), listening_ports(run.starter()));
+    const TcpFlood flood(run.launcher(), listening_ports(run.launcher()));
     run.go_on_until([&] { return !listens(); }, milliseconds);  // all agents have come
   });
 }

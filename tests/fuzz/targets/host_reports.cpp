@@ -28,7 +28,7 @@ std::vector<std::string> some_reports() {
 
 }  // namespace
 
-// What a host tells the starter of a run, of its ranks.
+// What a host tells the launcher of a run, of its ranks.
 Target host_reports() {
   Target target;
   target.name = "reports";
