@@ -28,7 +28,7 @@ class RunLogs {
   std::string kept() const { return recorder_ ? recorder_->kept() : ""; }
 
   // What clients are told. False once something could not be written; problem() says what.
-  bool take(const ToldMessage& told);
+  bool take(const ReportedMessage& reported);
   const std::string& problem() const { return problem_; }
 
  private:

@@ -19,7 +19,7 @@ class HostLayout {
 
   // Which member of `host` sends and receives there on behalf of `member`: itself where it lies there, else the one of
   // its local index, so that the traffic between two hosts is spread over all pairs of their members.
-  int courier(int host, int member) const;
+  int forwarder(int host, int member) const;
 
  private:
   struct Place {

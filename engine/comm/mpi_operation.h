@@ -39,7 +39,7 @@ class MpiOperation : public CollectiveOperation, private MpiPending {
 
   void advance() override;
   bool is_ready();
-  void go_on();
+  void advance();
 
   std::shared_ptr<MpiLink> link_;
   std::shared_ptr<ControlRegion> region_;

@@ -32,8 +32,8 @@ uint64_t host_identity() {
     hasher.add(known ? static_cast<uint64_t>(status.st_dev) : 0);
     hasher.add(known ? static_cast<uint64_t>(status.st_ino) : 0);
   }
-  const char* told = std::getenv(host_variable);
-  hasher.add(std::string(told ? told : ""));
+  const char* reported = std::getenv(host_variable);
+  hasher.add(std::string(reported ? reported : ""));
   return hasher.digest();
 }
 

@@ -41,7 +41,7 @@ namespace shardscope {
 namespace {
 
 constexpr int agent_poll_ms = 50, retry_ms = 100;
-constexpr const char* said_nothing = "the launcher says nothing";
+constexpr const char* launcher_is_silent = "the launcher says nothing";
 constexpr int64_t unknown_ns = 30'000'000'000;  // to be told what to do
 constexpr int64_t agent_ending_ns = 5'000'000'000;
 constexpr int64_t farewell_ns = 1'000'000'000;
@@ -49,7 +49,7 @@ constexpr int64_t route_ns = 6'000'000'000;
 
 using nlohmann::json;
 
-std::atomic<bool> told_to_end = false;
+std::atomic<bool> asked_to_end = false;
 
 [[noreturn]] void fail_agent(const std::string& what) { throw Failure(Error{"host_agent", what, {}, ""}); }
 
@@ -124,8 +124,8 @@ HostLink connect_link(const HostAgentOptions& options) {
     lose_after(link.socket(), options.connect_ns);
     try {
       while (!link.is_trusted()) {
-        if (told_to_end) fail_agent("was told to end");
-        if (monotonic_ns() - start > unknown_ns) fail_agent(said_nothing);
+        if (asked_to_end) fail_agent("was told to end");
+        if (monotonic_ns() - start > unknown_ns) fail_agent(launcher_is_silent);
         link.write();
         pollfd entry{link.socket(), link.poll_events(), 0};
         ::poll(&entry, 1, agent_poll_ms);
@@ -146,11 +146,11 @@ class HostAgent {
 
   // Until the launcher says so, or is gone.
   void serve() {
-    for (const int64_t start = monotonic_ns(); !ended_ && !told_to_end;) {
+    for (const int64_t start = monotonic_ns(); !ended_ && !asked_to_end;) {
       wait();
       link_.read();
-      while (auto frame = link_.take()) heed(*frame);
-      if (!directory_ && monotonic_ns() - start > unknown_ns) fail_agent(said_nothing);
+      while (auto frame = link_.take()) handle(*frame);
+      if (!directory_ && monotonic_ns() - start > unknown_ns) fail_agent(launcher_is_silent);
       if (group_) follow();
       link_.write();
     }
@@ -160,7 +160,7 @@ class HostAgent {
   std::vector<std::string> end_ranks() {
     if (!group_) return {};
     std::vector<std::string> left = group_->end(agent_ending_ns);
-    tell_rest();
+    report_rest();
     group_.reset();
     directory_.reset();
     return left;
@@ -185,7 +185,7 @@ class HostAgent {
     ::poll(entries.data(), entries.size(), agent_poll_ms);
   }
 
-  void heed(const HostFrame& frame) {
+  void handle(const HostFrame& frame) {
     switch (frame.kind) {
       case HostFrameKind::ping: return report();
       case HostFrameKind::setup: return set_up(json::parse(frame.payload));
@@ -196,8 +196,8 @@ class HostAgent {
       case HostFrameKind::pause:
         if (group_) group_->pause();
         return;
-      case HostFrameKind::go_on:
-        if (group_) group_->go_on();
+      case HostFrameKind::resume:
+        if (group_) group_->resume();
         return;
       case HostFrameKind::end: ended_ = true; return;
       default: return;
@@ -248,7 +248,7 @@ class HostAgent {
     link_.send(HostFrameKind::report, encode(group_->look()));
   }
 
-  void tell_rest() {
+  void report_rest() {
     try {
       for (bool more = true; more;) {
         for (const TaggedLine& line : group_->read_output()) link_.send(HostFrameKind::output, line.text);
@@ -262,9 +262,9 @@ class HostAgent {
 
   void follow() {
     for (const TaggedLine& line : group_->read_output()) link_.send(HostFrameKind::output, line.text);
-    if (auto status = group_->wait_status(); status && !told_exit_) {
-      told_exit_ = true;
-      tell_rest();
+    if (auto status = group_->wait_status(); status && !reported_exit_) {
+      reported_exit_ = true;
+      report_rest();
       link_.send(HostFrameKind::exited, json{{"status", *status}}.dump());
     }
   }
@@ -276,7 +276,7 @@ class HostAgent {
   std::unique_ptr<RankGroup> group_;
   std::vector<int> ranks_;
   std::string mpi_token_, mpi_address_, mpi_networks_;
-  bool told_exit_ = false;
+  bool reported_exit_ = false;
   bool ended_ = false;
 };
 
@@ -299,7 +299,7 @@ int end_host_agent(const ProcessId& agent) {
 
 int run_host_agent(const HostAgentOptions& options) {
   struct sigaction action {};
-  action.sa_handler = [](int) { told_to_end = true; };
+  action.sa_handler = [](int) { asked_to_end = true; };
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   std::unique_ptr<HostAgent> agent;
@@ -307,7 +307,7 @@ int run_host_agent(const HostAgentOptions& options) {
   try {
     agent = std::make_unique<HostAgent>(options);
     agent->serve();
-    if (told_to_end) error = "was told to end";
+    if (asked_to_end) error = "was told to end";
   } catch (const std::exception& thrown) {
     error = thrown.what();
   }

@@ -23,7 +23,7 @@ enum class HostFrameKind : uint8_t {
   exited,   // agent: {"status"} of the command, as waitpid gives it
   stop,     // launcher: ranks end after the step
   pause,    // launcher: all processes of the run are stopped
-  go_on,    // launcher: and continued
+  resume,   // launcher: and continued
   end,      // launcher: end all, and yourself
   ended,    // agent, its last: {"left": [text]}, what the kernel would not end
   failure,  // agent, its last: what went wrong, as text

@@ -41,7 +41,7 @@ HostReport HostObserver::look() {
   if (with_traces) traces_looked_ns_ = report.now_ns;
   const bool with_groups = report.now_ns - groups_looked_ns_ >= frozen_interval_ns;
   if (with_groups) groups_looked_ns_ = report.now_ns;
-  own_kills_.go_on(report.now_ns);
+  own_kills_.resume(report.now_ns);
   for (Rank& rank : ranks_) report.ranks.push_back(look_at(rank, with_traces, with_groups));
   report.more =
       std::ranges::any_of(report.ranks, [](const RankReport& rank) { return rank.steps.size() == steps_a_look; });
@@ -64,7 +64,7 @@ void HostObserver::look_at_process_of(Rank& rank, RankSight& sight, bool with_gr
       rank.memory_kills.emplace(rank.process.pid, monotonic_ns());
       rank.seen_ns = monotonic_ns();
     }
-    rank.memory_kills->go_on(monotonic_ns());
+    rank.memory_kills->resume(monotonic_ns());
   } else if (!rank.out_of_memory) {
     // One that was seen late may have been dying then.
     const bool hardly_seen = monotonic_ns() - rank.seen_ns < RecentOutOfMemoryKills::interval_ns;

@@ -20,7 +20,7 @@ namespace shardscope {
 
 namespace {
 
-constexpr int64_t before_thaw_ns = 200'000'000;
+constexpr int64_t before_resuming_ns = 200'000'000;
 
 std::string read_environment(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
@@ -107,8 +107,8 @@ std::vector<ProcessInfo> ProcessTree::end(int64_t patience_ns) {
     std::vector<ProcessInfo> left = living();
     const int64_t waited = monotonic_ns() - start;
     if (left.empty() || waited > patience_ns) return left;
-    if (waited > before_thaw_ns && !std::exchange(thawed, true)) thaw_alone(numbers(left));
-    ::poll(nullptr, 0, waited < before_thaw_ns ? 2 : 20);
+    if (waited > before_resuming_ns && !std::exchange(thawed, true)) resume_alone(numbers(left));
+    ::poll(nullptr, 0, waited < before_resuming_ns ? 2 : 20);
   }
 }
 

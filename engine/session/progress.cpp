@@ -43,8 +43,8 @@ std::vector<Message> Progress::take(const HostReport& report) {
     }
     if (!seen.sight.status) continue;
     const RankStateMessage state{seen.rank, seen.sight.status->state, seen.sight.status->pid};
-    if (rank.told == state) continue;
-    rank.told = state;
+    if (rank.reported == state) continue;
+    rank.reported = state;
     messages.push_back(state);
   }
   while (std::ranges::none_of(ranks_, [](const Rank& rank) { return rank.steps.empty(); })) {

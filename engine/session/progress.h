@@ -32,7 +32,7 @@ class Progress {
 
  private:
   struct Rank {
-    std::optional<RankStateMessage> told;
+    std::optional<RankStateMessage> reported;
     std::deque<StepRecord> steps;  // finished here, not yet everywhere
     std::optional<int64_t> newest;
     int host = 0;  // the first rank of the report that it comes with

@@ -113,7 +113,7 @@ void RankGroup::pause() {
   tree_.signal_all(SIGSTOP);
 }
 
-void RankGroup::go_on() { tree_.signal_all(SIGCONT); }
+void RankGroup::resume() { tree_.signal_all(SIGCONT); }
 
 void RankGroup::ask_to_end() {
   tree_.scan();

@@ -39,7 +39,7 @@ class RankGroup {
 
   // All of them, for as long as this process is paused itself.
   void pause();
-  void go_on();
+  void resume();
 
   void ask_to_end();  // SIGTERM to the launcher, which ends its ranks
   // At once, by all means; gives a sentence about each process that the kernel does not end in that time.

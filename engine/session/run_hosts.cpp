@@ -101,7 +101,7 @@ RunHosts::News RunHosts::serve() {
   take_shell_requests();
   for (Host& host : hosts_) {
     read_launcher(host, news);
-    hear(host, news);
+    on_readable(host, news);
     ask(host);
   }
   check_deadlines(news);
@@ -130,14 +130,14 @@ void RunHosts::welcome(HostLink link) {
                                             .dump());
 }
 
-void RunHosts::hear(Host& host, News& news) {
+void RunHosts::on_readable(Host& host, News& news) {
   if (!host.link) return;
   try {
     host.link->write();
     host.link->read();
     while (auto frame = host.link->take()) {
       host.asked_ns.reset();
-      heed(host, *frame, news);
+      handle(host, *frame, news);
     }
   } catch (const std::exception& error) {
     host.link.reset();
@@ -145,9 +145,9 @@ void RunHosts::hear(Host& host, News& news) {
   }
 }
 
-void RunHosts::heed(Host& host, const HostFrame& frame, News& news) {
+void RunHosts::handle(Host& host, const HostFrame& frame, News& news) {
   switch (frame.kind) {
-    case HostFrameKind::ready: return take_in(host, json::parse(frame.payload), news);
+    case HostFrameKind::ready: return register_host(host, json::parse(frame.payload), news);
     case HostFrameKind::report: {
       if (!host.ready) return lose(host, "its agent reports before it is ready", news);
       HostReport report = decode_host_report(frame.payload);
@@ -220,7 +220,7 @@ void RunHosts::take_exit(Host& host, int wait_status, News& news) {
   shell_.answer(mpirun_name(static_cast<size_t>(&host - hosts_.data())), code);
 }
 
-void RunHosts::take_in(Host& host, const json& machine, News& news) {
+void RunHosts::register_host(Host& host, const json& machine, News& news) {
   host.agent = {machine.at("pid"), machine.at("start_time")};
   host.unfit = unfit_reason(machine, host.place.ranks, options_.needed_bytes);
   host.ready = !host.unfit;
@@ -349,7 +349,7 @@ RunHosts::News RunHosts::end(int64_t patience_ns) {
       std::vector<pollfd> entries;
       add_link_entries(entries);
       ::poll(entries.data(), entries.size(), hosts_poll_ms);
-      for (Host& host : hosts_) hear(host, news);
+      for (Host& host : hosts_) on_readable(host, news);
     }
   };
   await([](const Host& host) { return host.link && !host.ended && !host.silent; });

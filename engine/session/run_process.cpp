@@ -82,14 +82,14 @@ RunProcess::~RunProcess() {
   ::close(wake_);
 }
 
-RunOutcome RunProcess::run(const std::function<void(const ToldMessage&)>& on_message) {
+RunOutcome RunProcess::run(const std::function<void(const ReportedMessage&)>& on_message) {
   on_message_ = on_message;
   if (mpi_token_.empty()) publish(LogMessage{LogMessage::supervisor, mpi_guard_missing()});
   do {
     run_once();
-    if (over_) heed_interrupts();
+    if (over_) handle_interrupts();
   } while (over_ && !history_.failure() && !stopping_ && !kill_asked_);
-  tell_restart();
+  report_restart();
   const FinishedMessage finished{run_end(), progress_->completed_steps()};
   publish(finished);
   flush_clients();
@@ -105,7 +105,7 @@ void RunProcess::run_once() {
   board_.clear();
   remove_telemetry(directory_.path());
   over_ = false;
-  if (options_.hosts && !reach_hosts()) return take_news(hosts_->end(options_.exit_grace_ns));
+  if (options_.hosts && !reach_hosts()) return handle_news(hosts_->end(options_.exit_grace_ns));
   start_ranks();
   std::optional<int> wait_status;
   while (!wait_status && !over_ && !watchdog_->abandons_launcher()) {
@@ -117,8 +117,8 @@ void RunProcess::run_once() {
     follow_ranks();
     watch(wait_status);
     serve_clients();
-    heed_interrupts();
-    heed_pause();
+    handle_interrupts();
+    handle_pause();
   }
   if (!wait_status) end_by_force();
   end_ranks();
@@ -154,17 +154,17 @@ bool RunProcess::reach_hosts() {
     wait_for_news();
     follow_hosts();
     serve_clients();
-    heed_interrupts();
-    heed_pause();
+    handle_interrupts();
+    handle_pause();
   }
   return !over_ && !stopping_;
 }
 
 void RunProcess::follow_hosts() {
-  if (hosts_) take_news(hosts_->serve());
+  if (hosts_) handle_news(hosts_->serve());
 }
 
-void RunProcess::take_news(const RunHosts::News& news) {
+void RunProcess::handle_news(const RunHosts::News& news) {
   for (const LogMessage& line : news.lines) publish(line);
   for (const HostReport& report : news.reports) {
     for (const Message& message : progress_->take(report)) publish(message);
@@ -245,7 +245,7 @@ void RunProcess::serve_clients() {
   over_ = over_ || kill_asked_;
 }
 
-void RunProcess::heed_interrupts() {
+void RunProcess::handle_interrupts() {
   int count = interrupts_.load();
   if (count == 0) return;
   if (!stopping_) {
@@ -272,13 +272,13 @@ bool RunProcess::stops_in_time() {
 
 // The ranks first: whoever sees this process stopped finds them stopped, too. It is asked again before this process
 // stops, since a SIGCONT that came meanwhile would be the last.
-void RunProcess::heed_pause() {
+void RunProcess::handle_pause() {
   if (!pause_asked_) return;
   if (hosts_) hosts_->pause();
   if (ranks_) ranks_->pause();
   if (pause_asked_.exchange(false)) ::raise(SIGSTOP);
-  if (ranks_) ranks_->go_on();
-  if (hosts_) hosts_->go_on();
+  if (ranks_) ranks_->resume();
+  if (hosts_) hosts_->resume();
 }
 
 void RunProcess::watch(std::optional<int> wait_status) {
@@ -290,7 +290,7 @@ void RunProcess::watch(std::optional<int> wait_status) {
 }
 
 void RunProcess::take_failure(FailureMessage failure) {
-  tell_restart();
+  report_restart();
   over_ = true;
   failure.message += full_disk_note(directory_.path()) + address_space_note(options_.rank_bytes) + stack_note();
   const bool is_wanted = !stopping_ && !stop_asked_;
@@ -305,7 +305,7 @@ void RunProcess::take_failure(FailureMessage failure) {
   publish(failure);
 }
 
-void RunProcess::tell_restart(std::optional<int64_t> first_step) {
+void RunProcess::report_restart(std::optional<int64_t> first_step) {
   if (!restarting_) return;
   RestartMessage restart = *std::exchange(restarting_, std::nullopt);
   if (first_step && *first_step != restart.from_step) {
@@ -330,7 +330,7 @@ void RunProcess::end_by_force() {
 
 void RunProcess::end_ranks() {
   const std::vector<std::string> left = ranks_->end(options_.exit_grace_ns);
-  if (hosts_) take_news(hosts_->end(options_.hosts->end_ns));
+  if (hosts_) handle_news(hosts_->end(options_.hosts->end_ns));
   do {
     read_output();
     follow_ranks();
@@ -352,15 +352,15 @@ void RunProcess::flush_clients() {
 }
 
 void RunProcess::publish(const Message& message) {
-  if (auto* step = std::get_if<StepMessage>(&message)) tell_restart(step->step);
+  if (auto* step = std::get_if<StepMessage>(&message)) report_restart(step->step);
   if (auto* trace = std::get_if<TraceMessage>(&message); trace && !is_sendable(*trace)) {
     if (!std::exchange(left_out_a_trace_, true)) publish(LogMessage{LogMessage::supervisor, unsendable_note(*trace)});
     return;
   }
   const std::optional<LogMessage> lost = history_.add(message);
-  const ToldMessage told(message);
-  if (server_.has_clients()) server_.send(told.line());
-  on_message_(told);
+  const ReportedMessage reported(message);
+  if (server_.has_clients()) server_.send(reported.line());
+  on_message_(reported);
   if (lost) publish(*lost);
 }
 

@@ -15,13 +15,13 @@
 #include "engine/session/progress.h"
 #include "engine/session/rank_board.h"
 #include "engine/session/rank_group.h"
+#include "engine/session/reported_message.h"
 #include "engine/session/run_clock.h"
 #include "engine/session/run_history.h"
 #include "engine/session/run_hosts.h"
-#include "engine/session/session_directory.h"
-#include "engine/session/told_message.h"
-#include "engine/session/watchdog.h"
 #include "engine/session/run_server.h"
+#include "engine/session/session_directory.h"
+#include "engine/session/watchdog.h"
 
 namespace shardscope {
 
@@ -70,7 +70,7 @@ class RunProcess {
 
   // Blocks until the end; `on_message` gets what a client gets after its snapshot. Throws Failure (start_program)
   // when the ranks cannot be started. Call it once.
-  RunOutcome run(const std::function<void(const ToldMessage&)>& on_message);
+  RunOutcome run(const std::function<void(const ReportedMessage&)>& on_message);
 
   // What Ctrl-C means: the first call asks for a stop after the current step, the second (or time) ends the run by
   // force. Callable from a signal handler and from any thread.
@@ -81,7 +81,7 @@ class RunProcess {
   // as interrupt().
   void pause() noexcept;
   // What SIGCONT means: a pause that was asked for and has not begun will not. Callable as interrupt().
-  void go_on() noexcept { pause_asked_ = false; }
+  void resume() noexcept { pause_asked_ = false; }
 
  private:
   // Starts the ranks and follows them to their end, which may be by force.
@@ -89,19 +89,19 @@ class RunProcess {
   void start_ranks();
   bool reach_hosts();  // false where the run is over before all have come
   void follow_hosts();
-  void take_news(const RunHosts::News& news);
+  void handle_news(const RunHosts::News& news);
   void request_stop();
   void wake() noexcept;
   void wait_for_news();
   void read_output();
   void follow_ranks();
   void serve_clients();
-  void heed_interrupts();
+  void handle_interrupts();
   bool stops_in_time();
-  void heed_pause();
+  void handle_pause();
   void watch(std::optional<int> wait_status);
   void take_failure(FailureMessage failure);
-  void tell_restart(std::optional<int64_t> first_step = {});
+  void report_restart(std::optional<int64_t> first_step = {});
   void end_by_force();
   void end_ranks();
   void flush_clients();
@@ -126,7 +126,7 @@ class RunProcess {
   bool more_telemetry_ = false;
   bool left_out_a_trace_ = false;  // for its size; said once
   bool over_ = false;              // it has failed, or is to be ended by force
-  std::function<void(const ToldMessage&)> on_message_;
+  std::function<void(const ReportedMessage&)> on_message_;
 
   std::atomic<int> interrupts_ = 0;
   std::atomic<bool> pause_asked_ = false;

@@ -12,7 +12,7 @@
 #include "engine/machine/machine.h"
 #include "engine/session/messages.h"
 #include "engine/session/record_files.h"
-#include "engine/session/told_message.h"
+#include "engine/session/reported_message.h"
 
 namespace shardscope {
 
@@ -53,8 +53,8 @@ class RunRecorder {
   void undo();
   // What clients are told, after Hello. Throws Failure (unwritable_file, also where somebody has removed or truncated
   // what was written, or moved the folder, at the end); nothing is written from then on.
-  void add(const ToldMessage& told);
-  void add(const Message& message) { add(ToldMessage(message)); }
+  void add(const ReportedMessage& reported);
+  void add(const Message& message) { add(ReportedMessage(message)); }
   // The run has ended well: removes the record of before, unless no step was told: it has more to say than the new one.
   void complete();
   // The folder of the record of before, from begin() to complete(), or to which it was moved; empty: there was none.

@@ -92,8 +92,8 @@ std::optional<FailureMessage> Watchdog::decide(const RunObservation& run) {
   if (auto failure = hanging_shutdown(run)) return failure;
   if (is_abnormal(run)) {
     if (!abnormal_since_) abnormal_since_ = run.now_ns;
-    const bool told = (run.report->names_culprit() || run.wait_status) && !is_named_before_seen(run);
-    const bool heard = told || std::any_of(run.ranks.begin(), run.ranks.end(), is_root_cause);
+    const bool reported = (run.report->names_culprit() || run.wait_status) && !is_named_before_seen(run);
+    const bool heard = reported || std::any_of(run.ranks.begin(), run.ranks.end(), is_root_cause);
     const int64_t patience_ns = limits_.report_ns * (awaits_word(run) ? WatchdogLimits::late_reports : 1);
     if (heard || run.now_ns - *abnormal_since_ > patience_ns) return verdict(run);
     return std::nullopt;
@@ -245,8 +245,8 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
   if (by_signal && unseen != run.ranks.end() && std::ranges::any_of(run.ranks, has_come)) {
     return killed(run, static_cast<int>(unseen - run.ranks.begin()), code - 128);
   }
-  const bool is_told = code == 0 || by_signal || peers_complain || code == ExitReport::lost_daemon;
-  if (first_gone >= 0 && (is_told || was_killed_by_others(run, first_gone))) {
+  const bool is_reported = code == 0 || by_signal || peers_complain || code == ExitReport::lost_daemon;
+  if (first_gone >= 0 && (is_reported || was_killed_by_others(run, first_gone))) {
     const int status = run.ranks[first_gone].exit_status.value_or(0);
     if (WIFSIGNALED(status)) return killed(run, first_gone, WTERMSIG(status));
     if (by_signal) return killed(run, first_gone, code - 128);

@@ -32,7 +32,7 @@ void StepMeter::start() {
 
 void StepMeter::pause() { enter(phase_); }
 
-void StepMeter::go_on() {
+void StepMeter::resume() {
   cpu_mark_ns_ = thread_cpu_ns();
   time_.end_ns = monotonic_ns();
 }

@@ -44,7 +44,7 @@ struct RunRecord {
   std::vector<StepMessage> steps() const;
   const StepMessage* newest() const { return recent_.empty() ? nullptr : &recent_.back(); }
   // Grows whenever steps() changes.
-  int64_t steps_told() const { return steps_told_; }
+  int64_t steps_received() const { return steps_received_; }
   // Training steps that all ranks have done.
   int64_t completed() const;
   // Looks closely at a stretch of the past: all its steps, where it has no more than most_detail.
@@ -73,14 +73,14 @@ struct RunRecord {
   void add_step(const StepMessage& step);
   void add_snapshot(SnapshotMessage snapshot);
   void add_answer(const StepsMessage& answer);
-  void add_trace(std::shared_ptr<const TraceMessage> told);
+  void add_trace(std::shared_ptr<const TraceMessage> reported);
   void set_rank(const RankStateMessage& rank);
-  void add_unknown_log(const std::vector<LogMessage>& told);
+  void add_unknown_log(const std::vector<LogMessage>& reported);
   void bound_log();
 
   DecimatedSteps past_;             // before the recent
   std::deque<StepMessage> recent_;  // without gaps; the last with its ranks
-  int64_t steps_told_ = 0;
+  int64_t steps_received_ = 0;
   StepTimes step_times_;
   std::optional<StepRange> gap_;                               // not yet told
   std::optional<StepRange> looked_at_;                         // not yet told
@@ -89,7 +89,7 @@ struct RunRecord {
   std::vector<std::vector<MeasuredTime>> plan_step_sums_;      // per stage
   int plan_step_count_ = 0;
   bool only_first_traced_ = true;
-  std::optional<LogMessage> last_told_;
+  std::optional<LogMessage> last_reported_;
   size_t bounded_lines_ = 0, log_bytes_ = 0;  // of log: lines that are counted, and their bytes
 };
 

@@ -12,7 +12,7 @@
 namespace shardscope {
 
 // The first problem of a run file that cannot be planned, at the foot of the pages, over which it lies: nothing moves.
-// Beside it the edits that mend it, as far as a size of the mesh does ("data = 4"), each one undoable step, and undo.
+// Beside it the edits that fix it, as far as a size of the mesh does ("data = 4"), each one undoable step, and undo.
 class ProblemStrip : public QFrame {
   Q_OBJECT
  public:

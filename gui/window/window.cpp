@@ -110,7 +110,7 @@ void MainWindow::connect_actions() {
   connect(palette_, &CommandPalette::placeWanted, this, &MainWindow::focus_place);
   connect(actions_.attach, &QAction::triggered, &socket_watch_, &SocketWatch::choose);
   connect(&socket_watch_, &SocketWatch::attached, this, [this] { docks_.show(docks_.run()); });
-  connect(&socket_watch_, &SocketWatch::told, notice_, &Notice::say);
+  connect(&socket_watch_, &SocketWatch::reported, notice_, &Notice::say);
   connect(&socket_watch_, &SocketWatch::faulty, this, [this](const std::vector<Error>& errors) {
     docks_.problems()->show_file_errors(errors);
     docks_.show(docks_.problems());
@@ -124,7 +124,7 @@ void MainWindow::connect_actions() {
   connect(actions_.import_specs, &QAction::triggered, &exports_, &Exports::choose_specs);
   connect(actions_.copy_picture, &QAction::triggered, &exports_, &Exports::copy_picture);
   connect(actions_.copy_layout, &QAction::triggered, &exports_, &Exports::copy_layout);
-  connect(&exports_, &Exports::told, notice_, &Notice::say);
+  connect(&exports_, &Exports::reported, notice_, &Notice::say);
   connect(actions_.copy, &QAction::triggered, this, &MainWindow::copy_plan);
   connect(actions_.find, &QAction::triggered, this, [this] {
     docks_.show(docks_.parameters());
@@ -144,7 +144,7 @@ void MainWindow::connect_workspace() {
     notice_->say(had_edits ? tr("Reloaded %1; Undo brings back what was not saved").arg(path)
                            : tr("Reloaded %1").arg(path));
   });
-  connect(&workspace_->document, &Document::told, notice_, &Notice::say);
+  connect(&workspace_->document, &Document::reported, notice_, &Notice::say);
   connect(&workspace_->document, &Document::titleChanged, this, &MainWindow::refresh_title);
   connect(&workspace_->run, &RunControl::stateChanged, this, &MainWindow::refresh_run);
   connect(&workspace_->planner, &Planner::delivered, this, [this] {

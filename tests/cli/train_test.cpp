@@ -83,7 +83,7 @@ class TrainTest : public QObject {
   void ones_own_mpirun_gives_the_same_training();
   void steps_that_cannot_be_written_end_it_with_a_code_under_any_launcher();
   void the_ranks_gather_the_parameters_into_a_file_under_any_launcher();
-  void a_lost_loss_ends_it_under_any_launcher_unless_it_is_to_keep_going();
+  void a_non_finite_loss_ends_it_under_any_launcher_unless_it_is_to_keep_going();
   void steps_added_to_a_file_that_ends_amid_a_line_begin_a_new_one();
   void a_world_that_does_not_fit_the_mesh_is_refused();
   void a_plan_that_does_not_fit_the_memory_is_refused_under_any_launcher_unless_forced();
@@ -205,7 +205,7 @@ void TrainTest::the_ranks_gather_the_parameters_into_a_file_under_any_launcher()
   QVERIFY(bytes(started) != bytes(own));
 }
 
-void TrainTest::a_lost_loss_ends_it_under_any_launcher_unless_it_is_to_keep_going() {
+void TrainTest::a_non_finite_loss_ends_it_under_any_launcher_unless_it_is_to_keep_going() {
   QTemporaryDir directory;
   const QString ended = directory.filePath("ended"), kept = directory.filePath("kept");
   const QStringList diverging = {preset("mintext_mlp"),

@@ -37,7 +37,7 @@ class JaxSourceTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void what_jax_cannot_be_told_is_refused_at_its_place_data() {
+  void what_jax_cannot_be_reported_is_refused_at_its_place_data() {
     QTest::addColumn<QString>("preset");
     QTest::addColumn<QStringList>("settings");
     QTest::addColumn<QString>("expected");
@@ -60,7 +60,7 @@ class JaxSourceTest : public QObject {
     row("one layer of several", "tiny_lm_dp", {R"(sharding.constraints={"blocks_1/gelu": ["data"]})"},
         "not_exportable sharding.constraints.blocks_1/gelu");
   }
-  void what_jax_cannot_be_told_is_refused_at_its_place() {
+  void what_jax_cannot_be_reported_is_refused_at_its_place() {
     QFETCH(QString, preset);
     QFETCH(QStringList, settings);
     QFETCH(QString, expected);
@@ -170,7 +170,7 @@ class JaxSourceTest : public QObject {
     QVERIFY(changed.sharding.in == config.sharding.in);
   }
 
-  void faults_of_a_specs_file_are_all_told_at_their_lines() {
+  void faults_of_a_specs_file_are_all_reported_at_their_lines() {
     const RunConfig config = system_run("tiny_lm_fsdp", {});
     const auto faults = [&](const char* text) {
       return places(faults_of([&] { with_specs(config, text, "x.json"); }));

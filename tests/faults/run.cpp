@@ -158,7 +158,7 @@ std::unique_ptr<QProcess> Run::start_beside(const Start& other) {
 Run::Ended Run::run_beside(const Start& other) {
   const std::unique_ptr<QProcess> process = start_beside(other);
   const auto has_ended = [&] { return process->waitForFinished(2) || process->state() == QProcess::NotRunning; };
-  if (!go_on_until(has_ended, 60'000) && !process->waitForFinished(60'000)) {
+  if (!run_until(has_ended, 60'000) && !process->waitForFinished(60'000)) {
     process->kill();
     process->waitForFinished();
     return {};
@@ -190,7 +190,7 @@ void Run::end_all() {
     if (left.empty() && ended()) break;
     process_.waitForFinished(10);
   }
-  hear();
+  on_readable();
 }
 
 std::string Run::seen(const std::string& path) const { return fmt::format("/proc/{}/root{}", launcher_.pid, path); }
@@ -297,15 +297,15 @@ bool Run::reach(Phase aim) {
     if (training) {
       std::this_thread::yield();
     } else {
-      go_on(0);
+      run_for(0);
       ::usleep(200);
     }
   }
-  go_on(0);
+  run_for(0);
   return false;
 }
 
-void Run::hear() {
+void Run::on_readable() {
   const QByteArray errors = start_.errors.empty() ? process_.readAllStandardError() : QByteArray();
   if (start_.output.empty()) output_ += process_.readAllStandardOutput().toStdString();
   if (!errors.isEmpty()) {
@@ -315,15 +315,15 @@ void Run::hear() {
   if (ended() && !ended_ns_) ended_ns_ = monotonic_ns();
 }
 
-void Run::go_on(int64_t milliseconds) {
-  go_on_until([] { return false; }, milliseconds);
+void Run::run_for(int64_t milliseconds) {
+  run_until([] { return false; }, milliseconds);
 }
 
-bool Run::go_on_until(const std::function<bool()>& done, int64_t milliseconds) {
+bool Run::run_until(const std::function<bool()>& done, int64_t milliseconds) {
   const int64_t deadline = monotonic_ns() + milliseconds * million;
   for (;;) {
     process_.waitForFinished(milliseconds == 0 ? 0 : 2);
-    hear();
+    on_readable();
     if (done()) return true;
     if (ended() || monotonic_ns() >= deadline) return false;
     if (monotonic_ns() - looked_ns_ > 20 * million) find_processes();

@@ -39,9 +39,9 @@ class Run {
   // apart). False where the run ends before.
   bool reach(Phase phase);
   // Lets it run for a while; ends early with it.
-  void go_on(int64_t milliseconds);
+  void run_for(int64_t milliseconds);
   // The same until `done` holds. Returns whether it does.
-  bool go_on_until(const std::function<bool()>& done, int64_t milliseconds);
+  bool run_until(const std::function<bool()>& done, int64_t milliseconds);
   bool ended() const { return process_.state() == QProcess::NotRunning; }
 
   int code() const;  // as a shell tells it: 128 + the signal where it died of one
@@ -81,7 +81,7 @@ class Run {
 
   void prepare_folders();
   void launch(QProcess& process, const std::vector<std::string>& command);
-  void hear();
+  void on_readable();
   void find_processes();
   void open_board();
   int plan_step();  // -1: none yet

@@ -445,7 +445,7 @@ class HistoryTest : public QObject {
     QCOMPARE(run_->record().log_dropped + std::ssize(run_->record().log), int64_t{24002});
   }
 
-  void a_run_that_ends_before_it_is_attached_to_is_told() {
+  void a_run_that_ends_before_it_is_attached_to_is_reported() {
     StoredRun gone;
     gone.id = "20260101-000000-000";
     gone.socket = folder_->filePath("socket");

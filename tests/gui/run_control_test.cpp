@@ -99,7 +99,7 @@ class RunControlTest : public QObject {
       if (client->bytesToWrite() == 0) client->disconnectFromServer();
     });
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
-    QCOMPARE(run_->record().steps_told(), many);
+    QCOMPARE(run_->record().steps_received(), many);
     QVERIFY(run_->record().steps().size() < 5000);
     QCOMPARE(run_->state(), RunControl::State::finished);
     QCOMPARE(run_->state_text(), QString("finished: 20000 steps"));
@@ -199,7 +199,7 @@ class RunControlTest : public QObject {
     QStringList broken;
     MessageReader reader(
         [&](const Message& message) {
-          if (const auto* told = std::get_if<StepMessage>(&message)) steps.push_back(told->step);
+          if (const auto* reported = std::get_if<StepMessage>(&message)) steps.push_back(reported->step);
           lines += std::holds_alternative<LogMessage>(message);
         },
         [&] { ++ends; }, [&](const QString& why) { broken << why; });
@@ -268,12 +268,12 @@ class RunControlTest : public QObject {
     send(client, snapshot(3));
     QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{3}, patience);
     client->write(QByteArray("\n").repeated(1000));
-    const auto is_told = [this] {
+    const auto is_reported = [this] {
       return std::ranges::any_of(run_->record().log, [](const LogMessage& line) {
         return line.text.find("more than 20 lines are no messages of a run; nothing more") != std::string::npos;
       });
     };
-    QTRY_VERIFY_WITH_TIMEOUT(is_told(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(is_reported(), patience);
     QVERIFY(run_->is_active() && run_->state() != RunControl::State::failed);
     end_process();
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
@@ -352,7 +352,7 @@ class RunControlTest : public QObject {
     QCOMPARE(run_->state_text(), QString("ending at once"));
   }
 
-  void a_stop_that_was_asked_for_while_the_connection_was_away_is_told_when_it_comes_again() {
+  void a_stop_that_was_asked_for_while_the_connection_was_away_is_reported_when_it_comes_again() {
     QLocalSocket* client = accept();
     QVERIFY(client);
     send(client, snapshot(3));

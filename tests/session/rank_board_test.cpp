@@ -99,15 +99,15 @@ void RankBoardTest::errors_of_the_communicator_are_taken_for_a_peers_fault() {
 void RankBoardTest::a_rank_does_not_name_itself() {
   Place step = on_rank(3);
   step.step = "all_gather part 1";
-  for (const auto& [place, told] : {std::pair(on_rank(3), "no memory"),
-                                    {step, "all_gather part 1: no memory"},
-                                    {on_rank(30), "rank 30: no memory"},
-                                    {at_name("op"), "op: no memory"}}) {
+  for (const auto& [place, reported] : {std::pair(on_rank(3), "no memory"),
+                                        {step, "all_gather part 1: no memory"},
+                                        {on_rank(30), "rank 30: no memory"},
+                                        {at_name("op"), "op: no memory"}}) {
     QTemporaryDir folder;
     const RankBoard board = RankBoard::create(folder.path().toStdString(), 4);
     RankSeat seat(folder.path().toStdString(), 3);
     seat.fail(Failure(Error{"comm_memory", "no memory", place, ""}));
-    QCOMPARE(board.read(3).error, std::string(told));
+    QCOMPARE(board.read(3).error, std::string(reported));
   }
 }
 

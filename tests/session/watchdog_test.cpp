@@ -97,7 +97,7 @@ class WatchdogTest : public QObject {
   void what_mpirun_does_after_every_rank_has_finished_is_a_notice_data();
   void what_mpirun_does_after_every_rank_has_finished_is_a_notice();
   void a_rank_that_does_not_exit_or_ends_badly_after_the_end_is_a_failure();
-  void a_death_is_told_as_the_kernel_tells_it_where_mpirun_says_nothing();
+  void a_death_is_reported_as_the_kernel_tells_it_where_mpirun_says_nothing();
   void mpiruns_word_about_a_rank_that_it_has_waited_for_may_come_late();
   void an_mpirun_that_ended_its_ranks_is_to_blame();
   void a_rank_that_the_kernel_saw_killed_is_named_though_mpirun_only_fails_data();
@@ -106,13 +106,13 @@ class WatchdogTest : public QObject {
   void ranks_that_mpirun_ended_are_never_blamed();
   void a_rank_that_died_before_it_was_seen_is_named_where_mpirun_tells_but_a_signal();
   void an_mpirun_that_names_nobody_does_not_hide_a_death_of_which_peers_complain();
-  void a_failure_is_told_once();
-  void a_debugger_is_told_of_once_and_waited_for();
+  void a_failure_is_reported_once();
+  void a_debugger_is_reported_of_once_and_waited_for();
   void a_process_that_cannot_be_seen_is_not_dead();
   void a_stopped_mpirun_is_named();
   void a_ranks_own_error_outranks_what_follows_from_it();
   void complaints_of_peers_are_outranked_by_a_death();
-  void lack_of_memory_is_told_from_a_kill();
+  void lack_of_memory_is_reported_from_a_kill();
   void a_rank_that_mpirun_names_is_looked_at_again_first();
   void the_rank_that_others_wait_for_is_named_in_every_phase_data();
   void the_rank_that_others_wait_for_is_named_in_every_phase();
@@ -263,7 +263,7 @@ void WatchdogTest::a_rank_that_does_not_exit_or_ends_badly_after_the_end_is_a_fa
   QVERIFY(crashed.wait(20).second.message.starts_with("rank 2 was killed by SIGSEGV after the end of training"));
 }
 
-void WatchdogTest::a_death_is_told_as_the_kernel_tells_it_where_mpirun_says_nothing() {
+void WatchdogTest::a_death_is_reported_as_the_kernel_tells_it_where_mpirun_says_nothing() {
   for (const auto& [status, word] : std::vector<std::pair<int, std::string>>{
            {9, "was killed by SIGKILL"}, {exited(3), "exited with code 3"}, {0, "died"}}) {
     Scene scene;
@@ -367,7 +367,7 @@ void WatchdogTest::an_mpirun_that_names_nobody_does_not_hide_a_death_of_which_pe
   QCOMPARE(failure->message, std::string("rank 3 died in training step 5, at 'adam'"));
 }
 
-void WatchdogTest::a_failure_is_told_once() {
+void WatchdogTest::a_failure_is_reported_once() {
   Scene scene;
   scene.report = {2, 9, std::nullopt};
   scene.ranks[*scene.report.rank].process_state = 0;
@@ -375,7 +375,7 @@ void WatchdogTest::a_failure_is_told_once() {
   for (int64_t tick = 1; tick < 100; ++tick) QVERIFY(!scene.look(tick * second, exited(137)));
 }
 
-void WatchdogTest::a_debugger_is_told_of_once_and_waited_for() {
+void WatchdogTest::a_debugger_is_reported_of_once_and_waited_for() {
   Scene scene;
   scene.stuck = {true, true, true, true};
   scene.ranks[2].process_state = 't';
@@ -428,7 +428,7 @@ void WatchdogTest::complaints_of_peers_are_outranked_by_a_death() {
   QVERIFY(scene.watchdog.lost_a_rank());
 }
 
-void WatchdogTest::lack_of_memory_is_told_from_a_kill() {
+void WatchdogTest::lack_of_memory_is_reported_from_a_kill() {
   for (bool kernel : {false, true}) {
     Scene scene;
     scene.ranks[2].process_state = 0;

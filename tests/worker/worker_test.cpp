@@ -288,7 +288,7 @@ class WorkerTest : public QObject {
     }
   }
 
-  void when_one_rank_fails_all_end_and_its_error_is_told() {
+  void when_one_rank_fails_all_end_and_its_error_is_reported() {
     const auto broken = [](int rank) {
       Plan plan = gathering_plan();
       if (rank == 1) plan.program.tasks[0].instructions[0].as<CollectiveStart>()->moved[0].concat_dim = 5;

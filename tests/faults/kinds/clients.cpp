@@ -43,13 +43,13 @@ std::vector<Fault> clients() {
               [](Run& run, Random&) {
                 const Client client(run);
                 if (!client.connected()) throw Missed{};
-                run.go_on(to_the_end);
+                run.run_for(to_the_end);
               }),
       watched("a client that reads a byte now and then",
               [](Run& run, Random&) {
                 const Client client(run);
                 if (!client.connected()) throw Missed{};
-                run.go_on_until(
+                run.run_until(
                     [&] {
                       client.read_a_byte();
                       return false;
@@ -58,7 +58,7 @@ std::vector<Fault> clients() {
               }),
       watched("clients that come and go",
               [](Run& run, Random&) {
-                run.go_on_until(
+                run.run_until(
                     [&] {
                       const Client client(run);
                       return false;
@@ -69,11 +69,11 @@ std::vector<Fault> clients() {
               [](Run& run, Random&) {
                 std::list<Client> all;
                 for (int i = 0; i < 300; ++i) all.emplace_back(run);
-                run.go_on(to_the_end);
+                run.run_for(to_the_end);
               }),
       watched("clients that send nonsense",
               [](Run& run, Random& random) {
-                run.go_on_until(
+                run.run_until(
                     [&] {
                       const Client client(run);
                       std::string text(1 + random() % 60'000, '\0');

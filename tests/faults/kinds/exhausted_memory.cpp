@@ -64,7 +64,7 @@ std::vector<Fault> exhausted_memory() {
     prefer_to_end(hog.pid(), -999);
     (*group)->add(hog.pid());
     ::kill(hog.pid(), SIGCONT);
-    if (!run.go_on_until([&] { return !run.rank(); }, 30'000)) throw Missed{};
+    if (!run.run_until([&] { return !run.rank(); }, 30'000)) throw Missed{};
     run.begin_fault();
   };
   return {fault};

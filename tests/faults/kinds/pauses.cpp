@@ -21,15 +21,15 @@ Fault pause(const std::string& name, int signal, bool ranks_too) {
   fault.inject = [signal, ranks_too](Run& run, Random&) {
     if (signal == SIGTSTP) ::kill(-run.launcher(), signal);  // as a terminal does
     else send(run.launcher(), signal);
-    if (!run.go_on_until([&] { return is_stopped(run.launcher()); }, 3000))
+    if (!run.run_until([&] { return is_stopped(run.launcher()); }, 3000))
       throw Complaint("the launcher has not stopped");
     for (int number = 0; ranks_too && number < run.start().ranks; ++number) {
       const auto rank = run.rank(number);
-      if (rank && !run.go_on_until([&] { return is_stopped(*rank); }, 3000)) {
+      if (rank && !run.run_until([&] { return is_stopped(*rank); }, 3000)) {
         throw Complaint(fmt::format("rank {} goes on while the launcher is stopped", number));
       }
     }
-    run.go_on(4000);
+    run.run_for(4000);
     ::kill(-run.launcher(), SIGCONT);
   };
   fault.check = check_all_steps;

@@ -22,7 +22,7 @@ std::vector<Fault> signals_to_the_launcher() {
   twice.expected = {"", {128 + SIGINT}};
   twice.inject = [](Run& run, Random& random) {
     send(run.launcher(), SIGINT);
-    run.go_on(static_cast<int64_t>(random() % 100));
+    run.run_for(static_cast<int64_t>(random() % 100));
     if (!run.ended()) send(run.launcher(), SIGINT);
   };
   faults.push_back(twice);

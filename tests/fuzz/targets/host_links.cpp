@@ -32,7 +32,7 @@ class Conversation {
   HostLink& agent() { return *agent_; }
 
   // What an end says now, and what it is told.
-  std::string hear(HostLink& end) {
+  std::string on_readable(HostLink& end) {
     end.write();
     std::string bytes(1 << 17, '\0');
     const ssize_t got = ::recv(wire(end), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -50,8 +50,8 @@ class Conversation {
   }
   void introduce() {
     for (int i = 0; i < 3; ++i) {
-      tell(agent(), hear(launcher()));
-      tell(launcher(), hear(agent()));
+      tell(agent(), on_readable(launcher()));
+      tell(launcher(), on_readable(agent()));
     }
   }
 
@@ -92,7 +92,7 @@ Answer refuse_changes(const std::vector<std::string>& payloads, Random random) {
     conversation.agent().send(sent.back().kind, payload);
   }
   std::string bytes;
-  for (std::string more; !(more = conversation.hear(conversation.agent())).empty();) bytes += more;
+  for (std::string more; !(more = conversation.on_readable(conversation.agent())).empty();) bytes += more;
   const std::string genuine = bytes;
   if (!random.one_in(4)) mutate(bytes, random);
   size_t taken = 0;
