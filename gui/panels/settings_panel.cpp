@@ -19,7 +19,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/look/fitted_fields.h"
-#include "gui/planning/later_turn.h"
+#include "gui/planning/later_iteration.h"
 
 namespace shardscope {
 namespace {
@@ -423,7 +423,7 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const ShownOption& optio
 
 void SettingsPanel::show_config() {
   if (layout_signature() != signature_) {
-    in_later_turn(this, [this] { rebuild_if_other(); });
+    in_later_iteration(this, [this] { rebuild_if_other(); });
     return;
   }
   const RunConfig& config = workspace_.document.config();

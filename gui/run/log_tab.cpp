@@ -11,7 +11,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
-#include "gui/planning/later_turn.h"
+#include "gui/planning/later_iteration.h"
 
 namespace shardscope {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 constexpr int all = -100;    // no rank
 constexpr int no_rank = -1;  // the launcher, and the process that watches
 constexpr int most_lines = 5000;
-constexpr qsizetype most_shown = 256 << 10;  // characters in one turn of the event loop
+constexpr qsizetype most_shown = 256 << 10;  // characters in one event-loop iteration
 constexpr qsizetype line_price = 40;         // a line takes as long as so many characters
 constexpr size_t most_added = 500;           // speakers likewise
 
@@ -101,7 +101,7 @@ void LogTab::refresh() {
   }
   if (!lines.isEmpty()) text_->appendPlainText(lines.join('\n'));
   if (shown_ == reported || std::exchange(goes_on_, true)) return;
-  in_later_turn(this, [this] {
+  in_later_iteration(this, [this] {
     goes_on_ = false;
     refresh();
   });

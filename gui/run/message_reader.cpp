@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "gui/planning/later_turn.h"
+#include "gui/planning/later_iteration.h"
 
 namespace shardscope {
 namespace {
@@ -117,7 +117,7 @@ void MessageReader::give_out(bool all) {
     }
     if (all || gives_out_later_ || (given < most_a_turn && since.elapsed() < turn_ms)) continue;
     gives_out_later_ = true;
-    in_later_turn(this, [this] {
+    in_later_iteration(this, [this] {
       gives_out_later_ = false;
       give_out(false);
     });

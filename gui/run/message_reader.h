@@ -21,7 +21,7 @@ class MessageReader : public QObject {
   Q_OBJECT
  public:
   static constexpr int most_bad_lines = 20;
-  static constexpr int most_a_turn = 4096;  // messages, given out in one turn of the event loop
+  static constexpr int most_a_turn = 4096;  // messages, given out in one event-loop iteration
 
   // All are called in the thread of the owner; `ended` behind the last message of a connection, `broken` with the
   // reason in place of what follows.

@@ -12,7 +12,7 @@
 #include "gui/pages/layout_page.h"
 #include "gui/pages/machine_page.h"
 #include "gui/pages/pipeline_page.h"
-#include "gui/planning/later_turn.h"
+#include "gui/planning/later_iteration.h"
 
 namespace shardscope {
 namespace {
@@ -56,11 +56,11 @@ void Centre::add_page(QWidget* page, const QString& title, const QString& tip) {
   set_help_chapter(page, anchor_of(QString(title).remove('&')));
 }
 
-// A new plan is told to the panels first: they and the page are painted in a turn of the event loop each.
+// A new plan is told to the panels first: they and the page are painted in an event-loop iteration each.
 void Centre::paint_later() {
   if (std::exchange(paints_later_, true)) return;
   pages_->setUpdatesEnabled(false);
-  in_later_turn(this, [this] {
+  in_later_iteration(this, [this] {
     paints_later_ = false;
     pages_->setUpdatesEnabled(true);
   });

@@ -200,9 +200,9 @@ class DirectionsTest : public QObject {
     QSet<QString> settled;
     for (bool progress = true; progress;) {
       progress = false;
-      for (auto room = may_use.begin(); room != may_use.end(); ++room) {
-        if (settled.contains(room.key()) || !settled.contains({room->begin(), room->end()})) continue;
-        settled.insert(room.key());
+      for (auto module = may_use.begin(); module != may_use.end(); ++module) {
+        if (settled.contains(module.key()) || !settled.contains({module->begin(), module->end()})) continue;
+        settled.insert(module.key());
         progress = true;
       }
     }
@@ -338,10 +338,10 @@ class DirectionsTest : public QObject {
   }
 
   void the_build_links_only_what_may_be_used() {
-    static const QRegularExpression room("^room\\((\\w+) (\\S+)([^)]*)\\)", QRegularExpression::MultilineOption);
+    static const QRegularExpression module("^module\\((\\w+) (\\S+)([^)]*)\\)", QRegularExpression::MultilineOption);
     const QString lists = read_text(root + "/CMakeLists.txt");
     QMap<QString, QString> folders;
-    for (auto match = room.globalMatch(lists); match.hasNext();) {
+    for (auto match = module.globalMatch(lists); match.hasNext();) {
       const QRegularExpressionMatch found = match.next();
       folders[found.captured(1)] = found.captured(2);
     }
@@ -349,7 +349,7 @@ class DirectionsTest : public QObject {
       const bool is_module = lists.contains(" MODULE " + folder + "/");
       QVERIFY2(is_module || folders.values().contains(folder), qPrintable(folder));
     }
-    for (auto match = room.globalMatch(lists); match.hasNext();) {
+    for (auto match = module.globalMatch(lists); match.hasNext();) {
       const QRegularExpressionMatch found = match.next();
       const QSet<QString> allowed = allowed_from(found.captured(2));
       for (const QString& link : found.captured(3).section("LINKS", 1).split(' ', Qt::SkipEmptyParts)) {
