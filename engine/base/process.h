@@ -22,12 +22,12 @@ struct ProcessInfo {
 
 // What is seen of a process number. That /proc cannot be read (too many open files, no rights) says nothing of the
 // process: it is then unknown, never gone.
-struct ProcessSight {
+struct ProcessObservation {
   enum class Presence : uint8_t { unknown, gone, there };
   Presence presence = Presence::unknown;
   ProcessInfo info;  // where it is there
 };
-ProcessSight look_at_process(int32_t pid);
+ProcessObservation look_at_process(int32_t pid);
 
 ProcessId this_process();
 

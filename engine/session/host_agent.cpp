@@ -31,9 +31,9 @@
 #include "engine/session/mpi_guard.h"
 #include "engine/session/preflight.h"
 #include "engine/session/processes.h"
-#include "engine/session/rank_board.h"
 #include "engine/session/rank_group.h"
 #include "engine/session/session_directory.h"
+#include "engine/session/status_page.h"
 #include "engine/session/telemetry.h"
 
 namespace shardscope {
@@ -215,7 +215,7 @@ class HostAgent {
     mpi_networks_ = setup.at("mpi_networks");
     mpi_address_ = own_address_in(mpi_networks_, own_address_of(link_.socket()));
     control_ = Control::create(path);
-    board_ = RankBoard::create(path, setup.at("world_size"));
+    page_ = StatusPage::create(path, setup.at("world_size"));
     std::filesystem::create_directory(path + "/tmp");
     for (const auto& [name, text] : setup.at("files").items()) {
       if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos)
@@ -272,7 +272,7 @@ class HostAgent {
   HostLink link_;
   std::unique_ptr<SessionDirectory> directory_;
   std::optional<Control> control_;
-  std::optional<RankBoard> board_;
+  std::optional<StatusPage> page_;
   std::unique_ptr<RankGroup> group_;
   std::vector<int> ranks_;
   std::string mpi_token_, mpi_address_, mpi_networks_;

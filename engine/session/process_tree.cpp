@@ -79,9 +79,9 @@ void ProcessTree::scan() {
 std::vector<ProcessInfo> ProcessTree::living() const {
   std::vector<ProcessInfo> found;
   for (const auto& [pid, id] : members_) {
-    const ProcessSight sight = look_at_process(pid);
-    if (sight.presence == ProcessSight::Presence::there && sight.info.id == id && is_alive(id))
-      found.push_back(sight.info);
+    const ProcessObservation observation = look_at_process(pid);
+    if (observation.presence == ProcessObservation::Presence::there && observation.info.id == id && is_alive(id))
+      found.push_back(observation.info);
   }
   return found;
 }
@@ -116,9 +116,9 @@ std::vector<ProcessInfo> ProcessTree::end(int64_t patience_ns) {
 void ProcessTree::reap() const {
   for (const auto& [pid, id] : members_) {
     if (pid == first_) continue;
-    const ProcessSight sight = look_at_process(pid);
-    const bool is_own = sight.presence == ProcessSight::Presence::there && sight.info.id == id &&
-                        sight.info.parent == ::getpid() && sight.info.state == 'Z';
+    const ProcessObservation observation = look_at_process(pid);
+    const bool is_own = observation.presence == ProcessObservation::Presence::there && observation.info.id == id &&
+                        observation.info.parent == ::getpid() && observation.info.state == 'Z';
     if (is_own) ::waitpid(pid, nullptr, WNOHANG);
   }
 }

@@ -25,7 +25,7 @@ class Progress {
   std::vector<Message> take(const HostReport& report);
 
   // As last reported, by rank.
-  const std::vector<RankSight>& sights() const { return sights_; }
+  const std::vector<RankObservation>& observations() const { return observations_; }
   int64_t completed_steps() const { return completed_; }
   uint64_t signs_of_life() const;  // by all ranks: heartbeats, and phases entered
   int64_t furthest_step() const;   // in which any rank is; -1: none trains yet
@@ -46,7 +46,7 @@ class Progress {
 
   std::vector<int> plan_steps_;  // by rank
   std::vector<std::string> metrics_;
-  std::vector<RankSight> sights_;
+  std::vector<RankObservation> observations_;
   std::vector<Rank> ranks_;
   StepTimes step_times_;
   std::optional<TraceMessage> median_;  // the one told last

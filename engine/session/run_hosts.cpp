@@ -47,8 +47,9 @@ int exit_code_of(int wait_status) { return WIFEXITED(wait_status) ? WEXITSTATUS(
 // Which rank failed first is asked across hosts, whose clocks differ; all else in a report is compared within it.
 void shift_failures(HostReport& report, int64_t offset_ns) {
   for (RankReport& rank : report.ranks) {
-    if (rank.sight.entry.failed_ns != 0) rank.sight.entry.failed_ns += offset_ns;
-    if (rank.sight.status && rank.sight.status->failed_ns != 0) rank.sight.status->failed_ns += offset_ns;
+    if (rank.observation.entry.failed_ns != 0) rank.observation.entry.failed_ns += offset_ns;
+    if (rank.observation.status && rank.observation.status->failed_ns != 0)
+      rank.observation.status->failed_ns += offset_ns;
   }
 }
 

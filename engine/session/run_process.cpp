@@ -60,7 +60,7 @@ std::string done_note(const std::string& what) {
 RunProcess::RunProcess(RunOptions options)
     : options_(std::move(options)),
       control_(Control::create(directory_.path())),
-      board_(RankBoard::create(directory_.path(), options_.ranks)),
+      page_(StatusPage::create(directory_.path(), options_.ranks)),
       history_(directory_.path(), {options_.config_json, options_.plan_hash, options_.ranks, options_.plan_steps,
                                    options_.metrics, machine_text(options_.machine)}),
       server_(options_.socket_path.empty() ? directory_.path() + "/socket" : options_.socket_path,
@@ -102,7 +102,7 @@ void RunProcess::run_once() {
   progress_ = std::make_unique<Progress>(step_counts(options_.plan_steps, options_.ranks), options_.metrics);
   const MemoryFacts memory{options_.rank_bytes, usable_memory_bytes()};
   watchdog_ = std::make_unique<Watchdog>(options_.plan_hash, options_.plan_steps, options_.limits, memory);
-  board_.clear();
+  page_.clear();
   remove_telemetry(directory_.path());
   over_ = false;
   if (options_.hosts && !reach_hosts()) return handle_news(hosts_->end(options_.exit_grace_ns));
@@ -170,7 +170,7 @@ void RunProcess::handle_news(const RunHosts::News& news) {
     for (const Message& message : progress_->take(report)) publish(message);
   }
   if (news.failure && !over_) {
-    if (std::ranges::all_of(progress_->sights(), is_done))
+    if (std::ranges::all_of(progress_->observations(), is_done))
       publish(LogMessage{LogMessage::supervisor, done_note(*news.failure)});
     else take_failure(FailureMessage{-1, "", "", *news.failure});
   }
@@ -282,7 +282,7 @@ void RunProcess::handle_pause() {
 }
 
 void RunProcess::watch(std::optional<int> wait_status) {
-  const RunObservation seen{clock_.tick(monotonic_ns()), progress_->sights(), &ranks_->exit_report(), wait_status,
+  const RunObservation seen{clock_.tick(monotonic_ns()), progress_->observations(), &ranks_->exit_report(), wait_status,
                             ranks_->launcher_state()};
   std::optional<FailureMessage> failure = watchdog_->look(seen);
   for (std::string& notice : watchdog_->take_notices()) publish(LogMessage{LogMessage::supervisor, std::move(notice)});

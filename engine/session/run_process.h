@@ -13,7 +13,6 @@
 #include "engine/session/control.h"
 #include "engine/session/messages.h"
 #include "engine/session/progress.h"
-#include "engine/session/rank_board.h"
 #include "engine/session/rank_group.h"
 #include "engine/session/reported_message.h"
 #include "engine/session/run_clock.h"
@@ -21,6 +20,7 @@
 #include "engine/session/run_hosts.h"
 #include "engine/session/run_server.h"
 #include "engine/session/session_directory.h"
+#include "engine/session/status_page.h"
 #include "engine/session/watchdog.h"
 
 namespace shardscope {
@@ -111,7 +111,7 @@ class RunProcess {
   RunOptions options_;
   SessionDirectory directory_;
   Control control_;
-  RankBoard board_;
+  StatusPage page_;
   RunHistory history_;
   RunServer server_;
   std::string mpi_token_;

@@ -16,10 +16,10 @@ namespace shardscope {
 
 struct RunObservation {
   int64_t now_ns = 0;  // of a clock that stands still while the run is paused
-  std::span<const RankSight> ranks;
+  std::span<const RankObservation> ranks;
   const ExitReport* report = nullptr;
   std::optional<int> wait_status;  // of the launcher (mpirun), once it has ended and all its output is read
-  char launcher_state = 'S';        // its letter, as a rank's
+  char launcher_state = 'S';       // its letter, as a rank's
 };
 
 // For the sentence about a rank that the kernel has killed for lack of memory; 0: not known.

@@ -234,9 +234,9 @@ std::optional<int> Run::rank(int number) {
 
 Phase Run::phase() {
   if (ended()) return Phase::ended;
-  if (!board_) open_board();
-  if (board_) {
-    const RankEntry entry = board_->read(victim_);
+  if (!page_) open_page();
+  if (page_) {
+    const RankEntry entry = page_->read(victim_);
     if (entry.failed_ns != 0) return Phase::ended;
     switch (entry.phase) {
       case RankPhase::launching: break;
@@ -255,11 +255,11 @@ Phase Run::phase() {
   return mpirun_ ? Phase::starting : Phase::launching;
 }
 
-void Run::open_board() {
+void Run::open_page() {
   const std::string session = session_directory();
   if (session.empty()) return;
   try {
-    board_ = RankBoard::open(session);
+    page_ = StatusPage::open(session);
   } catch (const Failure&) {
     return;  // it is being made
   }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/session/rank_board.h"
+#include "engine/session/status_page.h"
 #include "engine/session/telemetry.h"
 #include "tests/faults/marked_processes.h"
 #include "tests/faults/phase.h"
@@ -83,7 +83,7 @@ class Run {
   void launch(QProcess& process, const std::vector<std::string>& command);
   void on_readable();
   void find_processes();
-  void open_board();
+  void open_page();
   int plan_step();  // -1: none yet
   Phase phase_of_step();
 
@@ -97,7 +97,7 @@ class Run {
   ProcessId launcher_;
   std::optional<ProcessId> mpirun_;
   std::vector<std::optional<ProcessId>> ranks_;
-  std::optional<RankBoard> board_;
+  std::optional<StatusPage> page_;
   std::optional<TelemetryReader> telemetry_;
   int64_t looked_ns_ = 0;
   int64_t ended_ns_ = 0, fault_ns_ = 0;

@@ -17,7 +17,7 @@ constexpr int64_t second = 1'000'000'000;
 
 // A run of four ranks whose facts a test sets one by one. Their hearts beat, unless they are stuck.
 struct Scene {
-  std::vector<RankSight> ranks;
+  std::vector<RankObservation> ranks;
   std::vector<bool> stuck = std::vector<bool>(4);
   ExitReport report;
   char launcher = 'S';
@@ -31,11 +31,11 @@ struct Scene {
       status.plan_hash = 7;
       status.training_step = 5;
       status.plan_step = 1;
-      RankSight sight;
-      sight.status = status;
-      sight.process = {100 + i, 1};
-      sight.process_state = 'S';
-      ranks.push_back(sight);
+      RankObservation observation;
+      observation.status = status;
+      observation.process = {100 + i, 1};
+      observation.process_state = 'S';
+      ranks.push_back(observation);
     }
   }
   std::optional<FailureMessage> look(int64_t now, std::optional<int> wait_status = {}) {
@@ -71,7 +71,7 @@ struct Scene {
     ranks[rank].status->error_text = text;
   }
   void end_all(RankState state) {
-    for (RankSight& rank : ranks) {
+    for (RankObservation& rank : ranks) {
       rank.process_state = 0;
       rank.status->state = state;
     }
@@ -131,7 +131,7 @@ void WatchdogTest::a_healthy_run_is_never_failed() {
   std::mt19937 random(1);
   Scene scene;
   for (int64_t tick = 0; tick < 1000; ++tick) {
-    for (RankSight& rank : scene.ranks) rank.process_state = "RSD"[random() % 3];
+    for (RankObservation& rank : scene.ranks) rank.process_state = "RSD"[random() % 3];
     QVERIFY(!scene.look(tick * second));
   }
   scene.ranks[2].status->state = RankState::finished;
@@ -215,7 +215,7 @@ void WatchdogTest::a_vanished_rank_is_named_without_mpiruns_word() {
 void WatchdogTest::an_end_before_all_have_finished_is_a_failure() {
   for (int wait_status : {exited(0), exited(1), exited(137), 9}) {
     Scene scene;
-    for (RankSight& rank : scene.ranks) rank = {};
+    for (RankObservation& rank : scene.ranks) rank = {};
     auto failure = scene.look(0, wait_status);
     QVERIFY(failure);
     QCOMPARE(failure->rank, -1);
@@ -289,7 +289,7 @@ void WatchdogTest::mpiruns_word_about_a_rank_that_it_has_waited_for_may_come_lat
 
 void WatchdogTest::an_mpirun_that_ended_its_ranks_is_to_blame() {
   Scene scene;
-  for (RankSight& rank : scene.ranks) rank.process_state = 0;
+  for (RankObservation& rank : scene.ranks) rank.process_state = 0;
   QVERIFY(!scene.look(0));
   auto failure = scene.look(second, exited(1));
   QVERIFY(failure);
@@ -352,7 +352,7 @@ void WatchdogTest::ranks_that_mpirun_ended_are_never_blamed() {
 void WatchdogTest::a_rank_that_died_before_it_was_seen_is_named_where_mpirun_tells_but_a_signal() {
   Scene scene;
   scene.begin({RankPhase::connecting, RankPhase::connecting, RankPhase::launching, RankPhase::connecting});
-  for (RankSight& rank : scene.ranks) rank.process_state = 0;
+  for (RankObservation& rank : scene.ranks) rank.process_state = 0;
   const auto failure = scene.look(0, exited(128 + SIGBUS));
   QVERIFY(failure);
   QCOMPARE(failure->message, std::string("rank 2 was killed by SIGBUS before it could start"));
@@ -391,7 +391,7 @@ void WatchdogTest::a_debugger_is_reported_of_once_and_waited_for() {
 
 void WatchdogTest::a_process_that_cannot_be_seen_is_not_dead() {
   Scene scene;
-  for (RankSight& rank : scene.ranks) rank.process_state = '?';
+  for (RankObservation& rank : scene.ranks) rank.process_state = '?';
   scene.launcher = '?';
   QCOMPARE(scene.wait(500).first, -1.0);
 }

@@ -13,13 +13,13 @@ namespace shardscope {
 
 // The file DIR/ranks: a line for each rank, all of its bytes reserved by the launcher before any rank is started, so
 // that a rank can always say where it is and why it fails: without memory, disk, telemetry or MPI.
-class RankBoard {
+class StatusPage {
  public:
   // By the process that starts the ranks. Throws Failure (session_file).
-  static RankBoard create(const std::string& session_directory, int ranks);
+  static StatusPage create(const std::string& session_directory, int ranks);
   // By a rank. Nothing where there is no such file (nobody watches), or no descriptor
   // is free at this moment. Throws Failure (session_file).
-  static std::optional<RankBoard> open(const std::string& session_directory);
+  static std::optional<StatusPage> open(const std::string& session_directory);
 
   ProcessId launcher() const noexcept;
   int ranks() const noexcept;
@@ -33,7 +33,7 @@ class RankBoard {
   void fail(int rank, std::string_view text, bool by_peer) noexcept;
 
  private:
-  explicit RankBoard(MappedFile file) : file_(std::move(file)) {}
+  explicit StatusPage(MappedFile file) : file_(std::move(file)) {}
 
   MappedFile file_;
 };
