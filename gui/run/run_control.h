@@ -80,7 +80,7 @@ class RunControl : public QObject {
   // Lets the run go on when this process ends; false, and as before, where it does not answer.
   bool leave();
 
-  // Asks the run for all steps of a stretch of its past (RunRecord::look_at).
+  // Asks the run for all steps of a span of its past (RunRecord::look_at).
   void look_at(RunRecord::StepRange steps);
 
   // Takes messages as if they came from a run of `plan`: replay, and tests.

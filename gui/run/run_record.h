@@ -39,7 +39,7 @@ struct RunRecord {
   // A snapshot adds what is not known yet, so a client may come again.
   void add(Message message);
 
-  // The steps from which curves are drawn, ascending: the recent, those of a stretch that is looked at closely, and of
+  // The steps from which curves are drawn, ascending: the recent, those of a span that is looked at closely, and of
   // other older ones those that hold an extreme (DecimatedSteps). So the record does not grow with the run.
   std::vector<StepMessage> steps() const;
   const StepMessage* newest() const { return recent_.empty() ? nullptr : &recent_.back(); }
@@ -47,10 +47,10 @@ struct RunRecord {
   int64_t steps_received() const { return steps_received_; }
   // Training steps that all ranks have done.
   int64_t completed() const;
-  // Looks closely at a stretch of the past: all its steps, where it has no more than most_detail.
+  // Looks closely at a span of the past: all its steps, where it has no more than most_detail.
   void look_at(StepRange steps);
   // Steps that are to be asked for: between those that were told, where a client was sent away and came again, or of
-  // the stretch that is looked at.
+  // the span that is looked at.
   std::optional<StepRange> missing() const;
 
   // "running"; of a rank that died its signal, and "ended" of one that was running when the run ended.
@@ -84,7 +84,7 @@ struct RunRecord {
   StepTimes step_times_;
   std::optional<StepRange> gap_;                               // not yet told
   std::optional<StepRange> looked_at_;                         // not yet told
-  std::map<int64_t, StepMessage> looked_over_;                 // of that stretch, told
+  std::map<int64_t, StepMessage> looked_over_;                 // of that span, told
   std::array<std::shared_ptr<const TraceMessage>, 3> traces_;  // by choice
   std::vector<std::vector<MeasuredTime>> plan_step_sums_;      // per stage
   int plan_step_count_ = 0;

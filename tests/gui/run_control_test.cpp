@@ -169,7 +169,7 @@ class RunControlTest : public QObject {
     QVERIFY(!run_->record().missing());
   }
 
-  void a_stretch_of_the_past_that_is_looked_at_is_asked_for_and_known_whole() {
+  void a_span_of_the_past_that_is_looked_at_is_asked_for_and_known_whole() {
     QLocalSocket* client = accept();
     QVERIFY(client);
     SnapshotMessage late;

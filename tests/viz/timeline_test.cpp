@@ -134,7 +134,7 @@ class TimelineTest : public QObject {
     }
   }
 
-  void the_longest_of_a_stretch_has_most_of_it() {
+  void the_longest_of_a_span_has_most_of_it() {
     std::mt19937 random(3);
     const TimelineTrack track(random_slices(random, 20000));
     for (int round = 0; round < 300; ++round) {
