@@ -47,7 +47,7 @@ int check_existing(const std::string& path, Existing existing, const std::vector
 }
 
 // Of two runs that write to one file, only the first may; a file that was renamed between open() and flock() is another
-// run's. `told`: the path that a person gave.
+// run's. `reported`: the path that a person gave.
 void lock_regular(int descriptor, const std::string& path, const std::string& reported) {
   struct stat file {
   }, named{};
@@ -75,7 +75,7 @@ void require_unlocked(const std::string& path, const std::string& reported) {
   ::close(descriptor);
 }
 
-// `told`: the path that a person gave.
+// `reported`: the path that a person gave.
 OutputFile open_as(const std::string& path, const std::string& reported, Existing existing,
                    const std::vector<std::string>& inputs) {
   const bool adds = existing == Existing::append;

@@ -4,8 +4,8 @@
 
 namespace shardscope {
 
-// A process of this host, told apart from a later one with the same number by when it started (clock ticks since boot;
-// 0: not known).
+// A process of this host, distinguished from a later one with the same number by when it started (clock ticks since
+// boot; 0: not known).
 struct ProcessId {
   int32_t pid = 0;
   uint64_t start_time = 0;

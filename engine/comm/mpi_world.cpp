@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t largest_message = int64_t{1} << 30;
 
-// Equal for processes that run on one kernel, see the same processes and the same shared memory, and were told no
+// Equal for processes that run on one kernel, see the same processes and the same shared memory, and were given no
 // different host.
 uint64_t host_identity() {
   std::string text;

@@ -40,7 +40,7 @@ std::vector<fs::path> files_at(const fs::path& path) {
   return files;
 }
 
-// A file of a folder that lies elsewhere may be one that was not to be handed out.
+// A file of a folder that is elsewhere may be one that was not to be handed out.
 void require_inside(const fs::path& file, const fs::path& folder) {
   std::error_code fault;
   const fs::path target = fs::canonical(file, fault), base = fs::canonical(folder, fault);

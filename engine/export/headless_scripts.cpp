@@ -88,12 +88,12 @@ fi
 // into the queue again.
 constexpr std::string_view supervise = R"sh(run=
 time_is_up=
-told=
-trap 'told=1; time_is_up=1; [ -z "$run" ] || kill -TERM "$run"' USR1
-trap 'told=1; [ -z "$run" ] || kill -TERM "$run"' TERM INT
+signalled=
+trap 'signalled=1; time_is_up=1; [ -z "$run" ] || kill -TERM "$run"' USR1
+trap 'signalled=1; [ -z "$run" ] || kill -TERM "$run"' TERM INT
 TRAIN --bind-cpus --socket "$socket" "$@" &
 run=$!
-while wait "$run"; code=$?; [ -n "$told" ]; do told=; done
+while wait "$run"; code=$?; [ -n "$signalled" ]; do signalled=; done
 if [ -n "$time_is_up" ] && [ "$code" = 143 ]; then scontrol requeue "$SLURM_JOB_ID"; fi
 exit "$code"
 )sh";

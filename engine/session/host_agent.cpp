@@ -42,7 +42,7 @@ namespace {
 
 constexpr int agent_poll_ms = 50, retry_ms = 100;
 constexpr const char* launcher_is_silent = "the launcher says nothing";
-constexpr int64_t unknown_ns = 30'000'000'000;  // to be told what to do
+constexpr int64_t unknown_ns = 30'000'000'000;  // to be given its task
 constexpr int64_t agent_ending_ns = 5'000'000'000;
 constexpr int64_t farewell_ns = 1'000'000'000;
 constexpr int64_t route_ns = 6'000'000'000;
@@ -124,7 +124,7 @@ HostLink connect_link(const HostAgentOptions& options) {
     lose_after(link.socket(), options.connect_ns);
     try {
       while (!link.is_trusted()) {
-        if (asked_to_end) fail_agent("was told to end");
+        if (asked_to_end) fail_agent("was asked to end");
         if (monotonic_ns() - start > unknown_ns) fail_agent(launcher_is_silent);
         link.write();
         pollfd entry{link.socket(), link.poll_events(), 0};
@@ -156,7 +156,7 @@ class HostAgent {
     }
   }
 
-  // With all that is still to be told of them.
+  // With all that is still to be reported of them.
   std::vector<std::string> end_ranks() {
     if (!group_) return {};
     std::vector<std::string> left = group_->end(agent_ending_ns);
@@ -307,7 +307,7 @@ int run_host_agent(const HostAgentOptions& options) {
   try {
     agent = std::make_unique<HostAgent>(options);
     agent->serve();
-    if (asked_to_end) error = "was told to end";
+    if (asked_to_end) error = "was asked to end";
   } catch (const std::exception& thrown) {
     error = thrown.what();
   }

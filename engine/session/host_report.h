@@ -21,7 +21,7 @@ struct RankObservation {
   std::optional<RankStatus> status;  // nothing before the rank has made its telemetry
   ProcessId process;                 // pid 0 before it is known
   // State letter of /proc, or frozen_process; 0: there is no such process (or none is known yet); '?': it cannot be
-  // told.
+  // reported.
   char process_state = 0;
   std::optional<int32_t> exit_status;  // as waitpid gives it; of a process that has ended, where the kernel tells it
   bool out_of_memory = false;          // it has ended, and the kernel has killed for lack of memory in its group

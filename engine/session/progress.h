@@ -13,7 +13,7 @@
 namespace shardscope {
 
 // What the reports on the ranks of a run mean, from however many hosts they come: rank states, each training step once
-// all ranks have finished it, and traces once all ranks have told theirs of the same step.
+// all ranks have finished it, and traces once all ranks have reported theirs of the same step.
 class Progress {
  public:
   // `metrics`: names, in the plan's order.
@@ -49,7 +49,7 @@ class Progress {
   std::vector<RankObservation> observations_;
   std::vector<Rank> ranks_;
   StepTimes step_times_;
-  std::optional<TraceMessage> median_;  // the one told last
+  std::optional<TraceMessage> median_;  // the one reported last
   int64_t completed_ = 0;
 };
 

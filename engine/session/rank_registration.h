@@ -13,7 +13,7 @@ class RankRegistration {
  public:
   // Without a session (a person's own mpirun), or where the session has no page, nobody watches, and nothing happens.
   // Else this process dies with the one that started it, at once where that has died already, and is signed in as
-  // `rank`, which its launcher has told it. Throws Failure (session_file).
+  // `rank`, which its launcher has given it. Throws Failure (session_file).
   RankRegistration(const std::string& session_directory, std::optional<int> rank);
 
   bool is_watched() const { return page_ && rank_ >= 0; }

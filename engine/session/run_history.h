@@ -25,7 +25,7 @@ class RunHistory {
   // Throws Failure (session_file).
   RunHistory(const std::string& directory, HelloMessage hello);
 
-  // What clients are told. Returns what is to be told besides: that the disk has failed, once; all else goes on.
+  // What clients are sent. Returns what is to be reported besides: that the disk has failed, once; all else goes on.
   std::optional<LogMessage> add(const Message& message);
 
   // The lines for a client that has just come: Hello, Snapshot, and Finished after the end. The snapshot takes no more

@@ -198,7 +198,7 @@ void RunHosts::read_launcher(Host& host, News& news) {
 
 std::string RunHosts::said(const Host& host) const { return host.last_words.empty() ? "" : ": " + host.last_words; }
 
-// One question at a time, so that a host is never told to say more than is heard.
+// One question at a time, so that a host is never asked to send more than is read.
 void RunHosts::ask(Host& host) {
   if (!host.link || !host.ready || host.asked_ns ||
       (!host.ask_at_once && now_ns_ - host.last_asked_ns < ask_interval_ns))
@@ -208,7 +208,7 @@ void RunHosts::ask(Host& host) {
   try {
     host.link->send(HostFrameKind::ping);
     host.link->write();
-  } catch (const Failure&) {  // that it is lost is noticed where it is heard
+  } catch (const Failure&) {  // that it is lost is noticed where it is received
   }
 }
 
@@ -255,7 +255,7 @@ void RunHosts::tell(HostFrameKind kind) {
     try {
       host.link->send(kind);
       host.link->write();
-    } catch (const Failure&) {  // that it is lost is noticed where it is heard
+    } catch (const Failure&) {  // that it is lost is noticed where it is received
     }
   }
 }

@@ -62,7 +62,7 @@ class RunHosts {
     std::vector<std::string> left;       // at the end: a sentence for each process or host that could not be ended
     std::optional<std::string> failure;  // a host was lost, or never came: one sentence
   };
-  // What is possible now. The first failure is told, once.
+  // What is possible now. The first failure is reported, once.
   News serve();
 
   bool is_ready() const;  // all agents have come and are set up

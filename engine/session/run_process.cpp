@@ -111,7 +111,7 @@ void RunProcess::run_once() {
   while (!wait_status && !over_ && !watchdog_->abandons_launcher()) {
     wait_for_news();
     wait_status = ranks_->wait_status();
-    // What it has started on hosts ends with it, and is told later; but a signal to it is the cause of all that.
+    // What it has started on hosts ends with it, and is reported later; but a signal to it is the cause of all that.
     if (wait_status && hosts_ && hosts_->has_running() && !WIFSIGNALED(*wait_status)) wait_status.reset();
     read_output();
     follow_ranks();

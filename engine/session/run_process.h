@@ -27,7 +27,7 @@ namespace shardscope {
 
 struct RunOptions {
   std::string config_json;  // text of the run file, overrides applied; the ranks read it as DIR/config.json
-  std::string data_json;    // what its data are now; the ranks read it as DIR/data.json; empty: they are not told
+  std::string data_json;    // what its data are now; the ranks read it as DIR/data.json; empty: they are not given
   Machine machine;          // for which the plan was made; the ranks read it as DIR/machine.json
   uint64_t plan_hash = 0;
   int ranks = 1;
@@ -122,7 +122,7 @@ class RunProcess {
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<Watchdog> watchdog_;
   int restarts_ = 0;
-  std::optional<RestartMessage> restarting_;  // told with the first step, which shows where the ranks go on
+  std::optional<RestartMessage> restarting_;  // reported with the first step, which shows where the ranks go on
   bool more_telemetry_ = false;
   bool left_out_a_trace_ = false;  // for its size; said once
   bool over_ = false;              // it has failed, or is to be ended by force

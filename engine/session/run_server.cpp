@@ -18,7 +18,7 @@ namespace shardscope {
 namespace {
 
 constexpr size_t most_questions = 64;  // of a client, unanswered
-constexpr int client_reads = 16;      // of a client, in one call
+constexpr int client_reads = 16;       // of a client, in one call
 
 [[noreturn]] void refuse_socket(const std::string& path, const std::string& what, const std::string& hint = "") {
   throw Failure(Error{"session_socket", what, in_file(path), hint});
@@ -153,7 +153,7 @@ void RunServer::read_from(Client& client, std::vector<Asked>& asked) {
   }
 }
 
-// Of those who have read what they were told, the one that was answered longest ago comes first.
+// Of those who have read what they were sent, the one that was answered longest ago comes first.
 void RunServer::take_question(std::vector<Asked>& asked) {
   const auto client = std::ranges::find_if(
       clients_, [](const Client& candidate) { return !candidate.asked.empty() && candidate.unsent.empty(); });

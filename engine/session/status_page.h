@@ -26,7 +26,7 @@ class StatusPage {
   RankEntry read(int rank) const;
   void clear() noexcept;  // before ranks are started again
 
-  // Of a rank, about itself; `rank` lies in [0, ranks()), or these are without effect.
+  // Of a rank, about itself; `rank` is in [0, ranks()), or these are without effect.
   void sign(int rank, const ProcessId& process) noexcept;
   void enter(int rank, RankPhase phase) noexcept;
   // With the first 1000 bytes of the text. Only the first call counts. From any thread.

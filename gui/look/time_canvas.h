@@ -40,7 +40,7 @@ class TimeCanvas : public TipWidget {
   // What keyPressEvent() takes, for set_key_help().
   static QList<KeyHelp> time_keys();
 
-  // Between which x the window lies.
+  // Between which x the window is.
   virtual QRectF time_place() const = 0;
   virtual void click(const QPointF& point) = 0;
   // What F shows and M marks; nothing: all that there is, and what is seen.

@@ -61,7 +61,7 @@ void MemoryLife::take_stage() {
   rebuild();
 }
 
-// What lies in slots says for how many microbatches.
+// What is in slots says for how many microbatches.
 QString MemoryLife::buffer_text(const Buffer& buffer) const {
   const QString name = qt(plan_->buffer_name(buffer, stage_));
   return buffer.slot_count > 1 ? tr("%1 \u00d7 %2 microbatches").arg(name).arg(buffer.slot_count) : name;

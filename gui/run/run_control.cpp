@@ -392,7 +392,7 @@ void RunControl::connect_socket() {
     socket_.connectToServer(stored_.socket);
 }
 
-// What was asked for while nothing was connected may not have been heard.
+// What was asked for while nothing was connected may not have been received.
 void RunControl::socket_connected() {
   connect_timer_.stop();
   has_greeted_ = has_reported_past_ = false;
@@ -429,7 +429,7 @@ void RunControl::socket_closed() {
   reader_.end();
 }
 
-// While the run goes on a client that fell behind is sent away and comes again: it is told all it has missed.
+// While the run goes on a client that fell behind is sent away and comes again: it is sent all that it has missed.
 void RunControl::connection_ended() {
   if (process_ended_ || (attached_ && record_.finished)) return finish();
   if (is_elsewhere() && !has_greeted_) return fail(no_run_text());

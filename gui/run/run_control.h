@@ -111,7 +111,7 @@ class RunControl : public QObject {
   void read_output(bool is_last = false);
   void socket_closed();
   void socket_failed(QLocalSocket::LocalSocketError why);
-  void connection_ended();  // and all it told is taken
+  void connection_ended();  // and all it reported is taken
   void process_ended();
   void finish();
   // Removes what ended runs that were left have in their folders: again and again, for a process may outlive its last

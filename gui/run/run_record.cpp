@@ -59,7 +59,7 @@ void RunRecord::bound_log() {
   bound_log();
 }
 
-// Behind the last line that was told.
+// Behind the last line that was reported.
 void RunRecord::add_unknown_log(const std::vector<LogMessage>& reported) {
   auto first = reported.begin();
   if (last_reported_) {

@@ -49,15 +49,15 @@ struct RunRecord {
   int64_t completed() const;
   // Looks closely at a span of the past: all its steps, where it has no more than most_detail.
   void look_at(StepRange steps);
-  // Steps that are to be asked for: between those that were told, where a client was sent away and came again, or of
-  // the span that is looked at.
+  // Steps that are to be asked for: between those that were reported, where a client was sent away and came again, or
+  // of the span that is looked at.
   std::optional<StepRange> missing() const;
 
   // "running"; of a rank that died its signal, and "ended" of one that was running when the run ended.
   std::string state_of(int rank) const;
 
-  // Mean time of the plan step at a position of a stage's main sequence, over its ranks and the traces told as latest
-  // (the first step's, which warms up, left out where there are others); nothing when there is none.
+  // Mean time of the plan step at a position of a stage's main sequence, over its ranks and the traces reported as
+  // latest (the first step's, which warms up, left out where there are others); nothing when there is none.
   std::optional<MeasuredTime> plan_step_time(int position, int stage = 0) const;
   // Median of step_ms within 1 %, the first step left out where there are others.
   std::optional<double> median_step_ms() const;
@@ -82,9 +82,9 @@ struct RunRecord {
   std::deque<StepMessage> recent_;  // without gaps; the last with its ranks
   int64_t steps_received_ = 0;
   StepTimes step_times_;
-  std::optional<StepRange> gap_;                               // not yet told
-  std::optional<StepRange> looked_at_;                         // not yet told
-  std::map<int64_t, StepMessage> looked_over_;                 // of that span, told
+  std::optional<StepRange> gap_;                               // not yet reported
+  std::optional<StepRange> looked_at_;                         // not yet reported
+  std::map<int64_t, StepMessage> looked_over_;                 // of that span, reported
   std::array<std::shared_ptr<const TraceMessage>, 3> traces_;  // by choice
   std::vector<std::vector<MeasuredTime>> plan_step_sums_;      // per stage
   int plan_step_count_ = 0;

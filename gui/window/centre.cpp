@@ -29,7 +29,7 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
   pages_->tabBar()->setExpanding(false);
   auto* collectives = new CollectivesPage(workspace);
   comparison_ = collectives->comparison();
-  add_page(new LayoutPage(workspace), tr("&Layout"), tr("How the selected array lies on the devices."));
+  add_page(new LayoutPage(workspace), tr("&Layout"), tr("How the selected array is sharded over the devices."));
   flow_ = new FlowPage(workspace);
   add_page(flow_, tr("Flo&w"),
            tr("The instructions of the program, with the layout of what each computes and every reshard."));
@@ -56,7 +56,7 @@ void Centre::add_page(QWidget* page, const QString& title, const QString& tip) {
   set_help_chapter(page, anchor_of(QString(title).remove('&')));
 }
 
-// A new plan is told to the panels first: they and the page are painted in an event-loop iteration each.
+// A new plan is reported to the panels first: they and the page are painted in an event-loop iteration each.
 void Centre::paint_later() {
   if (std::exchange(paints_later_, true)) return;
   pages_->setUpdatesEnabled(false);

@@ -172,7 +172,8 @@ void Exports::take(Outcome outcome) {
   if (outcome.config) {
     if (workspace_.document.shared_config() != imported_into_)
       return emit reported(tr("The run file has changed meanwhile."));
-    if (*outcome.config == *imported_into_) return emit reported(tr("Everything lies so already: %1").arg(imported_));
+    if (*outcome.config == *imported_into_)
+      return emit reported(tr("Everything is sharded so already: %1").arg(imported_));
     workspace_.document.edit(std::move(*outcome.config), tr("specs of %1").arg(QFileInfo(imported_).fileName()));
     return emit reported(tr("Imported %1").arg(imported_));
   }

@@ -32,7 +32,7 @@ void FileWatch::follow() {
   else check();
 }
 
-// A file that was replaced is another one, of which nothing is told until it is watched, too.
+// A file that was replaced is another one, of which nothing is reported until it is watched, too.
 void FileWatch::watch() {
   QStringList wanted;
   if (const QString& path = document_.path(); !path.isEmpty()) {

@@ -175,7 +175,7 @@ class HeadlessTest : public QObject {
       else std::ranges::move(client->messages(), std::back_inserter(reported));
       return steps() >= 3;
     };
-    [[maybe_unused]] const bool in_time = QTest::qWaitFor(watch, patience_ms);  // told below, with the run's errors
+    [[maybe_unused]] const bool in_time = QTest::qWaitFor(watch, patience_ms);  // reported below, with the run's errors
     training.terminate();
     const ProgramResult result = finish(training);
     QVERIFY2(steps() >= 3, qPrintable(result.errors));

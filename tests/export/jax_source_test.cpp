@@ -46,11 +46,11 @@ class JaxSourceTest : public QObject {
     };
     row("a pipeline", "workshop_3d", {}, "not_exportable pipeline.axis");
     row("bf16 in Flax's layers", "tiny_lm_dp", {"model.compute_dtype=bf16"}, "not_exportable model.compute_dtype");
-    row("part of a layer made again", "tiny_lm_dp", {"schedule.rematerialise=mlp"},
+    row("part of a layer recomputed", "tiny_lm_dp", {"schedule.rematerialise=mlp"},
         "not_exportable schedule.rematerialise");
-    row("a list of parts made again", "tiny_lm_dp", {"schedule.rematerialise=[\"mlp\",\"**/LayerNorm_0/**\"]"},
+    row("a list of parts recomputed", "tiny_lm_dp", {"schedule.rematerialise=[\"mlp\",\"**/LayerNorm_0/**\"]"},
         "not_exportable schedule.rematerialise");
-    row("several layers made again", "tiny_lm_dp", {"schedule.rematerialise=full", "schedule.rematerialised_layers=2"},
+    row("several layers recomputed", "tiny_lm_dp", {"schedule.rematerialise=full", "schedule.rematerialised_layers=2"},
         "not_exportable schedule.rematerialised_layers");
     row("dropout in microbatches", "nnx_gpt2", {"schedule.microbatches=2"}, "not_exportable schedule.microbatches");
     row("no training", "tiny_lm_dp", {"optimizer=null"}, "not_exportable optimizer");

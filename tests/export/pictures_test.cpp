@@ -23,7 +23,7 @@ QByteArray content(const QString& path) {
 
 }  // namespace
 
-// Pictures are drawn by the program shardscope that lies beside this one, without a display.
+// Pictures are drawn by the program shardscope beside this one, without a display.
 class PicturesTest : public QObject {
   Q_OBJECT
 

@@ -35,8 +35,8 @@ class Run {
   Phase phase();
   // While it trains: another plan step follows in this training step.
   bool is_before_its_last_plan_step();
-  // Waits for the phase (of these, any later one counts as reached; while training computing and exchanging are told
-  // apart). False where the run ends before.
+  // Waits for the phase (of these, any later one counts as reached; while training computing and exchanging are
+  // reported apart). False where the run ends before.
   bool reach(Phase phase);
   // Lets it run for a while; ends early with it.
   void run_for(int64_t milliseconds);

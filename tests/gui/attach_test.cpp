@@ -83,7 +83,7 @@ class AttachTest : public WindowCase {
     ::close(socket);
   }
 
-  static constexpr const char* all_reported = "all is told";
+  static constexpr const char* all_reported = "all is reported";
 
   bool log_has(const QString& words) {
     return std::ranges::any_of(

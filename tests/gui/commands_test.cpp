@@ -110,7 +110,7 @@ class CommandsTest : public WindowCase {
     const QSize size = window_->centralWidget()->size();
     QTest::keyClick(line(), Qt::Key_Escape);
     QVERIFY(!palette()->isVisible() && data->hasFocus());
-    QCOMPARE(window_->centralWidget()->size(), size);  // it lies over the window
+    QCOMPARE(window_->centralWidget()->size(), size);  // it is over the window
     open();
     QTest::keyClicks(line(), "qqqqqq");
     QCOMPARE(list()->count(), 0);

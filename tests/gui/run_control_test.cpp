@@ -18,8 +18,8 @@ namespace run_control_test {
 
 using namespace shardscope;
 
-// What a run tells, and what of it arrives. In the place of shardrun stands a script that ends when it is told to; what
-// shardrun would send comes from a socket of the test.
+// What a run tells, and what of it arrives. In the place of shardrun stands a script that ends when it is asked to;
+// what shardrun would send comes from a socket of the test.
 class RunControlTest : public QObject {
   Q_OBJECT
 

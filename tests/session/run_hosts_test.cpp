@@ -73,7 +73,7 @@ class Connection {
 
 }  // namespace
 
-// The launcher's side of hosts. Their launcher only keeps what it was told (the port, the secret); the agents are the
+// The launcher's side of hosts. Their launcher only keeps what it was given (the port, the secret); the agents are the
 // test's own.
 class RunHostsTest : public QObject {
   Q_OBJECT

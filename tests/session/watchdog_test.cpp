@@ -53,7 +53,7 @@ struct Scene {
       ranks[i].entry.process = ranks[i].process;
     }
   }
-  // The time at which a failure is told, looked for in tenths of a second.
+  // The time at which a failure is reported, looked for in tenths of a second.
   std::pair<double, FailureMessage> wait(double most_seconds) {
     for (int64_t tenth = 0; static_cast<double>(tenth) < most_seconds * 10; ++tenth) {
       if (auto failure = look(tenth * second / 10)) return {static_cast<double>(tenth) / 10, *failure};

@@ -336,7 +336,7 @@ class TimelineTest : public QObject {
     QCOMPARE(image.pixel(5, 1), qRgb(0, static_cast<int>(std::lround(200 * pale)), 0));
     QCOMPARE(image.pixel(25, 1), of_step[1]);
     paint_track(image, image.rect(), track, 0, 40, ink);
-    paint_track(image, QRect(-20, 2, 40, 4), track, 0, 40, ink);  // what lies beyond the picture is not painted
+    paint_track(image, QRect(-20, 2, 40, 4), track, 0, 40, ink);  // what is beyond the picture is not painted
     QCOMPARE(image.pixel(5, 2), of_step[1]);
   }
 };

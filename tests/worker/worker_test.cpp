@@ -211,7 +211,7 @@ class WorkerTest : public QObject {
     }
   }
 
-  // What is stored is measured where it lies, and known to no plan.
+  // What is stored is measured where it is, and known to no plan.
   void stored_bytes_are_those_that_were_written_whatever_was_planned() {
     Plan plan = gathering_plan();
     plan.program.tasks[1].instructions.pop_back();  // the follower is never made

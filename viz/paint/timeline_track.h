@@ -44,7 +44,7 @@ class TimelineTrack {
   // The window [begin, end) on so many pixels. No slice that is longer than a pixel is lost: it is the longest of at
   // least one.
   std::vector<TrackColumn> columns(double begin, double end, int pixels) const;
-  // What lies in a span: seconds by part, and the slices (first, behind the last) that have a share in it.
+  // What is in a span: seconds by part, and the slices (first, behind the last) that have a share in it.
   PartSeconds seconds(double begin, double end) const;
   std::pair<int, int> slices_in(double begin, double end) const;
   // The slice that has most of a span; nothing where none has any.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t memory_limit = int64_t{1} << 30;
 
-// Takes all the memory of a group, slowly, until it is told to go. The kernel shall end a rank for it.
+// Takes all the memory of a group, slowly, until it is asked to stop. The kernel shall end a rank for it.
 class Hog {
  public:
   Hog() : pid_(::fork()) {

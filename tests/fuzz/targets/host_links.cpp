@@ -31,7 +31,7 @@ class Conversation {
   HostLink& launcher() { return *launcher_; }
   HostLink& agent() { return *agent_; }
 
-  // What an end says now, and what it is told.
+  // What an end says now, and what it receives.
   std::string on_readable(HostLink& end) {
     end.write();
     std::string bytes(1 << 17, '\0');
