@@ -26,6 +26,7 @@ struct CommandLine {
 void add_validate(CLI::App& app, CommandLine& line);
 void add_show(CLI::App& app, CommandLine& line);
 void add_new(CLI::App& app, CommandLine& line);
+void add_upgrade(CLI::App& app, CommandLine& line);
 void add_plan(CLI::App& app, CommandLine& line);
 void add_train(CLI::App& app, CommandLine& line);
 void add_calibrate(CLI::App& app, CommandLine& line);

@@ -4,6 +4,7 @@ namespace shardscope::run_file {
 
 const Keys& root() {
   static const Keys keys = {
+      {"version", false, "2"},
       {"model", true, R"({"name": "decoder_only_transformer", ...})"},
       {"mesh", true, R"({"axes": [{"name": "data", "size": 4}]})"},
       {"sharding", true, R"({"in": ["data", null], "parameters": {...}})"},

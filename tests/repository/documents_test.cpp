@@ -100,7 +100,7 @@ class DocumentsTest : public QObject {
   // In backticks, from the root: `engine/ops/relu.cpp`; or a test from tests, `models/sequential_test`.
   void a_path_that_a_document_names_exists() {
     static const QRegularExpression named(
-        "`((?:engine|models|viz|gui|tests|bench|presets|resources|docs|cmake)/[\\w./-]*)`");
+        "`((?:engine|models|viz|gui|tests|bench|presets|resources|docs|cmake|packages)/[\\w./-]*)`");
     QStringList wrong;
     for (const QString& path : documents()) {
       if (path == "CHANGELOG.md") continue;  // of former versions, too
