@@ -27,9 +27,9 @@ struct AxisList {
   bool operator==(const AxisList&) const = default;
 };
 
-// How one array is sharded over a mesh: for each dimension its axes, and a set of axes (bit a = axis a) over which
-// every device holds only its part of an unfinished sum or maximum ("partial"). An axis occurs at most once. A plain
-// value, cheap to copy and compare.
+// How one array lies on a mesh: for each dimension its axes, and a set of axes (bit a = axis a) over which every
+// device holds only its part of an unfinished sum or maximum ("partial"). An axis occurs at most once. A plain value,
+// cheap to copy and compare.
 //
 // Example: mesh data=4, model=2, array (1024, 512), dims [[data],[model]], partial {}: device (d, m) holds rows
 // [256 d, 256 d + 256) and columns [256 m, 256 m + 256).

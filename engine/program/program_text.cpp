@@ -7,10 +7,9 @@
 namespace shardscope {
 
 std::string ProgramText::value(int id) const {
-  const ProgramValue& program_value = program.values[id];
-  std::string text =
-      program_value.graph_value == no_id ? fmt::format("value {}", id) : graph.values[program_value.graph_value].name;
-  return program_value.moved ? text + " " + to_string(program_value.sharding, mesh) : text;
+  const ProgramValue& lies = program.values[id];
+  std::string text = lies.graph_value == no_id ? fmt::format("value {}", id) : graph.values[lies.graph_value].name;
+  return lies.moved ? text + " " + to_string(lies.sharding, mesh) : text;
 }
 
 std::string ProgramText::instruction(const Instruction& instruction) const {
