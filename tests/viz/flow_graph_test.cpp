@@ -125,7 +125,7 @@ class FlowGraphTest : public QObject {
       for (const FlowEdge& edge : graph.edges) {
         const FlowNode &from = graph.nodes[edge.from], &to = graph.nodes[edge.to];
         QVERIFY(from.lane <= to.lane);
-        if (graph.lies_in(edge)) QVERIFY(from.place.right() + 14 < to.place.x);
+        if (graph.is_within(edge)) QVERIFY(from.place.right() + 14 < to.place.x);
         const auto has = [&](const FlowNode& node, auto values) {
           return std::ranges::any_of(node.steps, [&](InstructionId id) {
             return std::ranges::count((plan.program.tasks[id.task].instructions[id.index].*values)(), edge.value) > 0;
@@ -144,7 +144,7 @@ class FlowGraphTest : public QObject {
         const PictureRect &from = graph.nodes[edge.from].place, &to = graph.nodes[edge.to].place;
         QCOMPARE(line.front().x, from.right());
         QCOMPARE(line.back().x, to.x);
-        if (!graph.lies_in(edge)) continue;
+        if (!graph.is_within(edge)) continue;
         const FlowLane& lane = graph.lanes[graph.nodes[edge.from].lane];
         for (size_t i = 1; i < line.size(); ++i) {
           const FlowPoint &a = line[i - 1], &b = line[i];

@@ -159,7 +159,7 @@ int FlowGraph::find(InstructionId step) const {
   return node_of[step];
 }
 
-bool FlowGraph::lies_in(const FlowEdge& edge) const {
+bool FlowGraph::is_within(const FlowEdge& edge) const {
   return nodes[static_cast<size_t>(edge.from)].lane == nodes[static_cast<size_t>(edge.to)].lane;
 }
 

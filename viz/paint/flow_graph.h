@@ -59,7 +59,7 @@ struct FlowGraph {
   double width = 0, height = 0;   // of the picture
 
   int find(InstructionId step) const;          // its node; -1 where there is none
-  bool lies_in(const FlowEdge& edge) const;  // both ends in one lane
+  bool is_within(const FlowEdge& edge) const;  // both ends in one lane
 };
 
 // Layers of a task are alike whose steps agree, one by one, in op, shapes, layouts and in what they take from each

@@ -87,7 +87,7 @@ class LaneLayout {
   LaneLayout(FlowGraph& graph, FlowLane& lane, std::span<const FlowEdge> edges)
       : graph_(graph), lane_(lane), takes_(count()), gives_(count()), cells_(count()) {
     for (const FlowEdge& edge : edges) {
-      if (!graph.lies_in(edge)) continue;
+      if (!graph.is_within(edge)) continue;
       std::vector<int>& takes = takes_[static_cast<size_t>(edge.to - lane.first)];
       if (std::ranges::count(takes, edge.from - lane.first) > 0) continue;
       takes.push_back(edge.from - lane.first);
@@ -203,7 +203,7 @@ std::vector<FlowPoint> edge_line(const FlowGraph& graph, const FlowEdge& edge) {
   const PictureRect& from = graph.nodes[static_cast<size_t>(edge.from)].place;
   const PictureRect& to = graph.nodes[static_cast<size_t>(edge.to)].place;
   const double start = from.y + from.height / 2, end = to.y + to.height / 2, turn = to.x - 14;
-  if (graph.lies_in(edge)) {
+  if (graph.is_within(edge)) {
     if (start == end) return {{from.right(), start}, {to.x, end}};
     return {{from.right(), start}, {turn, start}, {turn, end}, {to.x, end}};
   }
