@@ -157,7 +157,7 @@ bool is_frozen(int pid) {
   return false;
 }
 
-void thaw_alone(const std::set<int>& processes) {
+void resume_alone(const std::set<int>& processes) {
   for (int pid : processes) {
     for (const std::string& folder : find_group(std::to_string(pid), "freezer").folders) {
       if (number(read_text(folder + "/freezer.self_freezing")) != 1) continue;

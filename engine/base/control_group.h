@@ -49,7 +49,7 @@ class RecentOutOfMemoryKills {
 
   RecentOutOfMemoryKills(int pid, int64_t now_ns) : pid_(pid), before_(pid), newest_(pid), begun_ns_(now_ns) {}
   // While the process lives.
-  void go_on(int64_t now_ns) {
+  void resume(int64_t now_ns) {
     if (now_ns - begun_ns_ < interval_ns) return;
     before_ = std::exchange(newest_, OutOfMemoryKills(pid_));
     begun_ns_ = now_ns;
@@ -67,6 +67,6 @@ bool is_frozen(int pid);
 
 // Thaws the groups of version 1 in which some of `processes`, and nobody else, are frozen: unlike those of version 2
 // they cannot be killed otherwise.
-void thaw_alone(const std::set<int>& processes);
+void resume_alone(const std::set<int>& processes);
 
 }  // namespace shardscope

@@ -44,9 +44,9 @@ InstructionSet processor_instruction_set() {
 }
 
 InstructionSet machine_instruction_set() {
-  const char* told = std::getenv("SHARDSCOPE_INSTRUCTION_SET");
+  const char* reported = std::getenv("SHARDSCOPE_INSTRUCTION_SET");
   const InstructionSet all = processor_instruction_set();
-  return std::min(all, instruction_set(told ? told : "").value_or(all));
+  return std::min(all, instruction_set(reported ? reported : "").value_or(all));
 }
 
 void limit_instruction_set(InstructionSet most) {

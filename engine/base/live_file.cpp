@@ -33,15 +33,15 @@ bool is_nothing(const std::string& path) {
 
 bool has_no_links(int error) { return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK; }
 
-void rename_new(const std::string& from, const std::string& to, const std::string& told) {
+void rename_new(const std::string& from, const std::string& to, const std::string& reported) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return;
   if (errno == EINVAL && is_nothing(to) && ::rename(from.c_str(), to.c_str()) == 0) return;
-  fail_to_write(told, errno);
+  fail_to_write(reported, errno);
 }
 
 // With the path that a person gave, where it fails.
 template <class Call>
-auto told_at(const std::string& path, Call call) {
+auto reported_at(const std::string& path, Call call) {
   try {
     return call();
   } catch (const Failure& failure) {
@@ -71,7 +71,7 @@ LiveFile::LiveFile(std::string path, Existing existing, const std::vector<std::s
   is_new_ = is_file && is_nothing(name_);
   const auto open = [&](const std::string& name, Existing how) {
     if (!in) return open_output(name, how, inputs);
-    return told_at(path_, [&] { return open_output(name, how, inputs); });
+    return reported_at(path_, [&] { return open_output(name, how, inputs); });
   };
   if (is_file && existing == Existing::overwrite && is_regular(name_)) {
     before_ = open(name_, Existing::append);
@@ -95,7 +95,7 @@ LiveFile::~LiveFile() {
 void LiveFile::begin(const std::string& kept) {
   if (!part_.empty()) {
     const std::string name = kept.empty() ? free_name(path_ + ".old") : kept;
-    told_at(path_, [&] { replace_keeping(part_, name_, name); });
+    reported_at(path_, [&] { replace_keeping(part_, name_, name); });
     part_.clear();
     kept_ = name;
   } else if (!is_new_ && path_ != standard_stream) {

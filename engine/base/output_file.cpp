@@ -47,15 +47,15 @@ int check_existing(const std::string& path, Existing existing, const std::vector
 }
 
 // Of two runs that write to one file, only the first may; a file that was renamed between open() and flock() is another
-// run's. `told`: the path that a person gave.
-void lock_regular(int descriptor, const std::string& path, const std::string& told) {
+// run's. `reported`: the path that a person gave.
+void lock_regular(int descriptor, const std::string& path, const std::string& reported) {
   struct stat file {
   }, named{};
   if (::fstat(descriptor, &file) != 0 || !S_ISREG(file.st_mode)) return;
   const bool is_locked = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   if (!is_locked && ::lstat(path.c_str(), &named) == 0 && is_same_file(file, named)) return;
   ::close(descriptor);
-  fail("file_exists", told, "another run is writing it", "another name");
+  fail("file_exists", reported, "another run is writing it", "another name");
 }
 
 // Above those of standard input, output and error, which may be closed.
@@ -67,32 +67,32 @@ int above_standard_streams(int descriptor) {
 }
 
 // Else another run is writing it. Whatever has taken its place is not waited for.
-void require_unlocked(const std::string& path, const std::string& told) {
+void require_unlocked(const std::string& path, const std::string& reported) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (descriptor < 0 && errno != ELOOP && errno != ENXIO) fail_to_write(told, errno);
+  if (descriptor < 0 && errno != ELOOP && errno != ENXIO) fail_to_write(reported, errno);
   if (descriptor < 0) return;
-  lock_regular(descriptor, path, told);
+  lock_regular(descriptor, path, reported);
   ::close(descriptor);
 }
 
-// `told`: the path that a person gave.
-OutputFile open_as(const std::string& path, const std::string& told, Existing existing,
+// `reported`: the path that a person gave.
+OutputFile open_as(const std::string& path, const std::string& reported, Existing existing,
                    const std::vector<std::string>& inputs) {
   const bool adds = existing == Existing::append;
   const int flags = check_existing(path, existing, inputs) | (adds ? O_APPEND : 0);
   const int opened = path == standard_stream ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                                              : ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
   const int descriptor = opened < 0 ? opened : above_standard_streams(opened);
-  if (descriptor < 0) fail_to_write(told, errno);
+  if (descriptor < 0) fail_to_write(reported, errno);
   const bool is_file = path != standard_stream;
-  if (is_file) lock_regular(descriptor, path, told);
+  if (is_file) lock_regular(descriptor, path, reported);
   if (is_file && existing == Existing::overwrite && ::ftruncate(descriptor, 0) != 0 && errno != EINVAL) {
     const int error = errno;
     ::close(descriptor);
-    fail_to_write(told, error);
+    fail_to_write(reported, error);
   }
   OutputFile file(::fdopen(descriptor, adds ? "ae" : "we"));
-  if (!file) fail_to_write(told, errno);
+  if (!file) fail_to_write(reported, errno);
   return file;
 }
 

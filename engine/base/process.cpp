@@ -55,8 +55,8 @@ std::optional<ProcessInfo> parse_stat(int32_t pid, std::string_view line) {
 
 }  // namespace
 
-ProcessSight look_at_process(int32_t pid) {
-  using Presence = ProcessSight::Presence;
+ProcessObservation look_at_process(int32_t pid) {
+  using Presence = ProcessObservation::Presence;
   if (pid <= 0) return {};
   if (const auto info = parse_stat(pid, read_stat(pid))) return {Presence::there, *info};
   const bool gone = ::kill(pid, 0) != 0 && errno == ESRCH;
@@ -65,16 +65,16 @@ ProcessSight look_at_process(int32_t pid) {
 
 ProcessId this_process() {
   const int32_t pid = ::getpid();
-  const ProcessSight sight = look_at_process(pid);
-  return sight.presence == ProcessSight::Presence::there ? sight.info.id : ProcessId{pid, 0};
+  const ProcessObservation observation = look_at_process(pid);
+  return observation.presence == ProcessObservation::Presence::there ? observation.info.id : ProcessId{pid, 0};
 }
 
 bool is_alive(const ProcessId& process) {
-  const ProcessSight sight = look_at_process(process.pid);
-  if (sight.presence == ProcessSight::Presence::gone) return false;
-  if (sight.presence == ProcessSight::Presence::unknown) return true;
-  if (sight.info.state == 'Z' || sight.info.state == 'X') return false;
-  return process.start_time == 0 || sight.info.id.start_time == process.start_time;
+  const ProcessObservation observation = look_at_process(process.pid);
+  if (observation.presence == ProcessObservation::Presence::gone) return false;
+  if (observation.presence == ProcessObservation::Presence::unknown) return true;
+  if (observation.info.state == 'Z' || observation.info.state == 'X') return false;
+  return process.start_time == 0 || observation.info.id.start_time == process.start_time;
 }
 
 }  // namespace shardscope

@@ -4,8 +4,8 @@
 
 namespace shardscope {
 
-// A process of this host, told apart from a later one with the same number by when it started (clock ticks since boot;
-// 0: not known).
+// A process of this host, distinguished from a later one with the same number by when it started (clock ticks since
+// boot; 0: not known).
 struct ProcessId {
   int32_t pid = 0;
   uint64_t start_time = 0;
@@ -22,12 +22,12 @@ struct ProcessInfo {
 
 // What is seen of a process number. That /proc cannot be read (too many open files, no rights) says nothing of the
 // process: it is then unknown, never gone.
-struct ProcessSight {
+struct ProcessObservation {
   enum class Presence : uint8_t { unknown, gone, there };
   Presence presence = Presence::unknown;
   ProcessInfo info;  // where it is there
 };
-ProcessSight look_at_process(int32_t pid);
+ProcessObservation look_at_process(int32_t pid);
 
 ProcessId this_process();
 

@@ -118,7 +118,7 @@ void CheckpointFolder::require_free_after(std::optional<int64_t> step, const std
   }
 }
 
-void CheckpointFolder::go_on_from(std::optional<int64_t> step, const std::vector<int64_t>& damaged) {
+void CheckpointFolder::continue_from(std::optional<int64_t> step, const std::vector<int64_t>& damaged) {
   require_free_after(step, damaged);
   sweep();
   for (int64_t found : newer_than(step)) {

@@ -58,7 +58,7 @@ class CheckpointFolder {
   void require_free_after(std::optional<int64_t> step, const std::vector<int64_t>& damaged) const;
   // For that run: puts the damaged ones that are newer aside, as step_000140.damaged, and removes what a run that died
   // has left. Throws likewise.
-  void go_on_from(std::optional<int64_t> step, const std::vector<int64_t>& damaged);
+  void continue_from(std::optional<int64_t> step, const std::vector<int64_t>& damaged);
   // When every rank has written its file; all hashes are there. Afterwards the newest `keep` remain.
   void complete(const CheckpointIndex& index, int keep);
   bool holds(int64_t step) const;

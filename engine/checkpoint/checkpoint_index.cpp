@@ -76,7 +76,7 @@ CheckpointState state_of(const Json& json) {
   return state;
 }
 
-bool lies_inside(const CheckpointPiece& piece, const CheckpointState& state, const CheckpointIndex& index) {
+bool is_inside(const CheckpointPiece& piece, const CheckpointState& state, const CheckpointIndex& index) {
   if (piece.file < 0 || piece.file >= static_cast<int>(index.files.size()) || piece.offset < 0) return false;
   const TensorType part{piece.box.size, state.type.dtype};
   const std::optional<int64_t> bytes = told_bytes(part);
@@ -103,7 +103,7 @@ bool is_sound(const CheckpointIndex& index) {
            if (!told_bytes(state.type)) return false;
            std::vector<const Box*> boxes;
            for (const CheckpointPiece& piece : state.pieces) {
-             if (!lies_inside(piece, state, index)) return false;
+             if (!is_inside(piece, state, index)) return false;
              boxes.push_back(&piece.box);
            }
            return covers_once(boxes, state.type.shape);

@@ -48,7 +48,7 @@ CheckpointOptions CheckpointArguments::options() const {
   options.folder = absolute(folder);
   options.save_every = save_every;
   options.keep = keep;
-  options.go_on_after_error = on_error == "continue";
+  options.continue_after_error = on_error == "continue";
   options.resume = absolute(resume);
   options.allow_changed_data = allow_changed_data;
   return options;

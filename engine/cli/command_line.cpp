@@ -74,10 +74,10 @@ struct Commands {
     app.require_subcommand(1);
     describe_program(line.help(&app));
     for (const auto add :
-         {add_validate,  add_show,       add_plan,       add_train,       add_export,     add_suggest,
-          add_search,    add_lint,       add_diff,       add_new,         add_expand,     add_import_strategy,
-          add_models,    add_checkpoint, add_calibrate,  add_machines,    add_completion, add_man,
-          add_documents, add_rank,       add_host_agent, add_remote_shell})
+         {add_validate, add_show,      add_plan,       add_train,      add_export,      add_suggest,
+          add_search,   add_lint,      add_diff,       add_new,        add_expand,      add_import_strategy,
+          add_upgrade,  add_models,    add_checkpoint, add_calibrate,  add_machines,    add_completion,
+          add_man,      add_documents, add_rank,       add_host_agent, add_remote_shell})
       add(app, line);
     add_quiet(app, quiet);
   }

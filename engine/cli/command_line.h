@@ -28,6 +28,7 @@ void add_show(CLI::App& app, CommandLine& line);
 void add_new(CLI::App& app, CommandLine& line);
 void add_expand(CLI::App& app, CommandLine& line);
 void add_import_strategy(CLI::App& app, CommandLine& line);
+void add_upgrade(CLI::App& app, CommandLine& line);
 void add_plan(CLI::App& app, CommandLine& line);
 void add_train(CLI::App& app, CommandLine& line);
 void add_calibrate(CLI::App& app, CommandLine& line);

@@ -15,24 +15,24 @@
 namespace shardscope {
 
 void add_host_agent(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand("host-agent", "What a starter of ranks has on each of its hosts");
+  CLI::App* command = app.add_subcommand("host-agent", "What a launcher of ranks has on each of its hosts");
   command->group("");
   auto options = std::make_shared<HostAgentOptions>();
-  auto starter = std::make_shared<std::string>();
+  auto launcher = std::make_shared<std::string>();
   auto stopped = std::make_shared<std::string>();
-  auto* connect = command->add_option("--connect", *starter, "the starter: ADDRESS:PORT");
+  auto* connect = command->add_option("--connect", *launcher, "the launcher: ADDRESS:PORT");
   command->add_option("--host", options->host, "the number of this host in the run");
   command->add_option("--end", *stopped, "ends an agent that does not answer: PID:START")->excludes(connect);
-  command->callback([&line, options, starter, stopped] {
-    line.action = [options, starter, stopped] {
+  command->callback([&line, options, launcher, stopped] {
+    line.action = [options, launcher, stopped] {
       if (!stopped->empty()) {
         ProcessId agent;
         if (std::sscanf(stopped->c_str(), "%10d:%20" SCNu64, &agent.pid, &agent.start_time) != 2) return exit_bad_input;
         return end_host_agent(agent);
       }
-      const size_t colon = starter->rfind(':');
-      options->address = starter->substr(0, colon);
-      options->port = colon == std::string::npos ? 0 : std::atoi(starter->c_str() + colon + 1);
+      const size_t colon = launcher->rfind(':');
+      options->address = launcher->substr(0, colon);
+      options->port = colon == std::string::npos ? 0 : std::atoi(launcher->c_str() + colon + 1);
       if (!std::getline(std::cin, options->secret) || options->secret.empty()) {
         throw Failure(Error{"bad_argument", "the secret of the run is read from standard input",
                             at_argument("host-agent"), "this is for 'shardrun train' to call"});

@@ -30,7 +30,7 @@ std::string plan_comparison(const std::string& setting, const std::vector<NamedP
 // "Out[B, D] {U_Y} = Tmp[B, F_Y] *_F W_out[F_Y, D]". Subscripts are the mesh axes that split a dimension, {U_Y} says
 // that sums over Y are unfinished, *_F that F is contracted, dX is the gradient of X. Dimensions have their logical
 // names, or the letters of the op that made the array. Bytes are what a collective works on and what each device sends.
-// A forward gather whose result backward uses is told there, too, and costs nothing.
+// A forward gather whose result backward uses is reported there, too, and costs nothing.
 std::string plan_steps_text(const Plan& plan);
 
 }  // namespace shardscope

@@ -26,11 +26,11 @@ void RunLogs::complete() {
   if (recorder_ && problem_.empty()) recorder_->complete();
 }
 
-bool RunLogs::take(const ToldMessage& told) {
+bool RunLogs::take(const ReportedMessage& reported) {
   if (!problem_.empty()) return false;
   try {
-    if (recorder_) recorder_->add(told);
-    if (tensorboard_) tensorboard_->add(told);
+    if (recorder_) recorder_->add(reported);
+    if (tensorboard_) tensorboard_->add(reported);
   } catch (const Failure& failure) {
     problem_ = failure.what();
   }

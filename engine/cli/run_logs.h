@@ -27,8 +27,8 @@ class RunLogs {
   // The folder in which the record of before is, until complete(); empty: there was none.
   std::string kept() const { return recorder_ ? recorder_->kept() : ""; }
 
-  // What watchers are told. False once something could not be written; problem() says what.
-  bool take(const ToldMessage& told);
+  // What clients are sent. False once something could not be written; problem() says what.
+  bool take(const ReportedMessage& reported);
   const std::string& problem() const { return problem_; }
 
  private:

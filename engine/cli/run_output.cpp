@@ -87,7 +87,7 @@ bool RunOutput::is_standard_output(const TextSink& sink) const {
   return &sink == (steps_are_output_ ? &training_.steps() : &training_.lines());
 }
 
-bool RunOutput::tell_problem(TextSink& sink, const OutputLoss& loss, const std::string& name) {
+bool RunOutput::report_problem(TextSink& sink, const OutputLoss& loss, const std::string& name) {
   const int error = sink.put("");
   const bool is_said = is_standard_output(sink) && error == EPIPE && broken_pipe_ends_;
   if (error != 0 && !is_said) say(sink.problem());
@@ -99,10 +99,10 @@ int RunOutput::finish(int code) {
   const auto waits = code == exit_ok ? patience : patience_after_failure;
   const OutputLoss of_lines = lines_.finish(waits);
   const OutputLoss of_steps = piped_steps_ ? piped_steps_->finish(waits) : OutputLoss{};
-  const bool lines_lost = tell_problem(training_.lines(), of_lines, standard_output);
+  const bool lines_lost = report_problem(training_.lines(), of_lines, standard_output);
   const std::optional<Error> loss = steps_ ? steps_->loss() : std::nullopt;
   if (loss) say(to_string(*loss));
-  const bool steps_lost = tell_problem(training_.steps(), of_steps, steps_ ? steps_->path() : "") || loss;
+  const bool steps_lost = report_problem(training_.steps(), of_steps, steps_ ? steps_->path() : "") || loss;
   errors_.finish(waits);
   if (code != exit_ok || !(lines_lost || steps_lost)) return code;
   const OutputLoss& of_output = steps_are_output_ ? of_steps : of_lines;

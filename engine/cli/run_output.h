@@ -35,7 +35,7 @@ class RunOutput {
  private:
   void tell(const LogMessage& log);
   void tell(const FailureMessage& failure);
-  bool tell_problem(TextSink& sink, const OutputLoss& loss, const std::string& name);
+  bool report_problem(TextSink& sink, const OutputLoss& loss, const std::string& name);
   bool is_standard_output(const TextSink& sink) const;
 
   const bool broken_pipe_ends_;

@@ -20,7 +20,7 @@ void pause_run(int) {
 }
 
 void continue_run(int) {
-  if (RunProcess* run = current_run.load()) run->go_on();
+  if (RunProcess* run = current_run.load()) run->resume();
 }
 
 auto* handler_of(int signal) {

@@ -114,9 +114,9 @@ int supervise(const Plan& plan, RunProcess& run, HeldSignals& held, TrainOutputs
   const HeldSignals::Released released(held);
   try {
     if (!output.begin(plan)) run.stop();
-    const RunOutcome outcome = run.run([&](const ToldMessage& message) {
-      const bool is_kept = outputs.logs().take(message), is_told = output.take(message);
-      if (!is_kept || !is_told) run.stop();
+    const RunOutcome outcome = run.run([&](const ReportedMessage& message) {
+      const bool is_kept = outputs.logs().take(message), is_reported = output.take(message);
+      if (!is_kept || !is_reported) run.stop();
     });
     outputs.trained().finish();
     const std::string& problem = outputs.logs().problem();
@@ -236,8 +236,8 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   };
   options.on_step = [&](const StepMessage& step) {
     steps_done = step.step + 1;
-    const bool is_kept = outputs->logs().take(Message(step)), is_told = output->step(step);
-    if (!is_kept || !is_told) unwritable.request_stop();
+    const bool is_kept = outputs->logs().take(Message(step)), is_reported = output->step(step);
+    if (!is_kept || !is_reported) unwritable.request_stop();
   };
   options.on_failure = [&] {
     for (const std::string& text : output ? outputs->end(false) : std::vector<std::string>()) note(text);

@@ -52,9 +52,9 @@ std::string evaluation_line(const StepMessage& step) {
 }  // namespace
 
 std::string metrics_line(const StepMessage& step, const std::string& unit) {
-  std::vector<MetricValue> told = step.metrics;
-  std::erase_if(told, is_absent);
-  return fmt::format("{} {}:{}{}\n", unit, step.step, told.empty() ? "" : " ", metrics_text(told));
+  std::vector<MetricValue> reported = step.metrics;
+  std::erase_if(reported, is_absent);
+  return fmt::format("{} {}:{}{}\n", unit, step.step, reported.empty() ? "" : " ", metrics_text(reported));
 }
 
 std::string ProgressText::after(const StepMessage& step) {

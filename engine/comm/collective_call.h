@@ -37,7 +37,7 @@ struct CallPart {
   int64_t row_groups = 1, row_bytes = 0, block_bytes = 0;
 
   int64_t piece_bytes() const { return outer * rows * run; }
-  // Strides of a piece that lies contiguous.
+  // Strides of a piece that is contiguous.
   Stride packed() const { return {rows * run, run}; }
 };
 

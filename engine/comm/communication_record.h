@@ -17,7 +17,7 @@ namespace shardscope {
 //                   reduce-scatter, all-to-all, permute   n      3 n
 //                   all-reduce     (2p-1)/p n                    5 n        (p divides n)
 //   waited_ns    slept because peers had not come. Only finish, and the calls of channels, wait. 0 where waiting cannot
-//                be told from transfer (collectives by MPI alone).
+//                be separated from transfer (collectives by MPI alone).
 //   transfer_ns  the other time in the operation's calls, and the time between them in which messages of it were under
 //                way, as far as this rank saw. Nothing is under way between the calls of ranks that share memory, so
 //                that start + finish = waited_ns + transfer_ns; by MPI, transfer_ns may exceed them by what other work

@@ -20,7 +20,7 @@ namespace shardscope {
 //   all_to_all      both; rank i sends block j of split_dim to rank j, which stores it as block i of concat_dim
 //   all_reduce      same shape; source may be the destination
 //   permute         same shape
-// An all_to_all between dimensions 0 and 1 may be told how many rows along dimension 2 it has to move: `received_rows`
+// An all_to_all between dimensions 0 and 1 may be given how many rows along dimension 2 it has to move: `received_rows`
 // of the destination's, for each of its (dimension 0, dimension 1) as many numbers as there are `row_groups`, which add
 // up. Other rows of the destination then hold anything. Between hosts they move all the same.
 //
@@ -49,7 +49,7 @@ struct CommunicationTotals {
   uint64_t tickets = 0;         // given out
 };
 
-// A group of ranks that communicate. Every member makes the same calls in the same order (where a finish lies between
+// A group of ranks that communicate. Every member makes the same calls in the same order (where a finish is between
 // the starts of later tickets is each member's own affair; of several communicators that share ranks, all members
 // finish tickets in one order). Calls throw Failure (codes comm_aborted, comm_mpi, comm_argument) that name the rank;
 // after abort(), every waiting or later call of every member throws.

@@ -18,7 +18,7 @@ HostLayout::HostLayout(const std::vector<int>& host_of_member) {
   }
 }
 
-int HostLayout::courier(int host, int member) const {
+int HostLayout::forwarder(int host, int member) const {
   const std::vector<int>& there = members(host);
   return there[static_cast<size_t>(local_index(member)) % there.size()];
 }

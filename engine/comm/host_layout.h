@@ -17,9 +17,9 @@ class HostLayout {
   int local_index(int member) const { return places_[static_cast<size_t>(member)].index; }
   const std::vector<int>& members(int host) const { return members_[static_cast<size_t>(host)]; }
 
-  // Which member of `host` sends and receives there on behalf of `member`: itself where it lies there, else the one of
+  // Which member of `host` sends and receives there on behalf of `member`: itself where it is there, else the one of
   // its local index, so that the traffic between two hosts is spread over all pairs of their members.
-  int courier(int host, int member) const;
+  int forwarder(int host, int member) const;
 
  private:
   struct Place {

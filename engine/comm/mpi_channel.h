@@ -12,8 +12,8 @@
 namespace shardscope {
 
 // What the channels of a rank go over. With `memory`, large messages are sent from the arena and received there, and
-// it is kept for as long as MPI may touch it; without, every message is packed. `region`, where there is one, is told
-// of what ends a wait.
+// it is kept for as long as MPI may touch it; without, every message is packed. `region`, where there is one, is
+// informed of what ends a wait.
 struct MpiRoute {
   std::shared_ptr<MpiLink> link;
   std::shared_ptr<ControlRegion> region;

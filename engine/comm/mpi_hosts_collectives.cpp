@@ -73,7 +73,7 @@ MpiStages HostsCommunicator::all_gather(Round& round) {
     round.incoming.push_back({other, static_cast<int64_t>(round.incoming.size()) * bytes, bytes});
   }
   for (int host = 0; bytes > 0 && host < layout_.hosts(); ++host) {
-    if (host != host_) round.outgoing.push_back({layout_.courier(host, member_), 0, bytes});
+    if (host != host_) round.outgoing.push_back({layout_.forwarder(host, member_), 0, bytes});
   }
   round.sent.resize(static_cast<size_t>(bytes));
   round.received.resize(static_cast<size_t>(bytes) * round.incoming.size());
@@ -159,7 +159,7 @@ MpiStages HostsCommunicator::all_reduce(Round& round) {
   arrive(round);
   co_await Await::peers;
   for (int owner = 0; owner < size(); ++owner) {
-    const int holder = is_here(owner) ? owner : layout_.courier(host_, owner);
+    const int holder = is_here(owner) ? owner : layout_.forwarder(host_, owner);
     if (holder != member_) take_chunks(round, owner, holder);
   }
   arrive(round);
@@ -236,7 +236,7 @@ void HostsCommunicator::take_piece(Round& round, int sender) {
 
 // What a member of another host has sent to one of this host.
 void HostsCommunicator::take_gathered(Round& round, int sender) {
-  const int holder = layout_.courier(host_, sender);
+  const int holder = layout_.forwarder(host_, sender);
   for (size_t i = round.first; i < round.last; ++i) {
     const CallPart& part = round.part(i);
     const int64_t block = sender * part.destination_block;
@@ -275,7 +275,7 @@ void HostsCommunicator::send_sums(Round& round) {
   const int64_t element = byte_size(partial_dtype(round.call.reduction, round.call.dtype));
   const int64_t own = slice_elements(round, member_) * element;
   for (int host = 0; own > 0 && host < layout_.hosts(); ++host) {
-    if (host != host_) round.incoming.push_back({layout_.courier(host, member_), host * own, own});
+    if (host != host_) round.incoming.push_back({layout_.forwarder(host, member_), host * own, own});
   }
   int64_t bytes = 0;
   for (int other = 0; other < size(); ++other) {
@@ -326,7 +326,7 @@ void HostsCommunicator::send_chunks(Round& round) {
   }
   round.received.resize(static_cast<size_t>(bytes));
   for (int host = 0; own > 0 && host < layout_.hosts(); ++host) {
-    if (host != host_) round.outgoing.push_back({layout_.courier(host, member_), 0, own});
+    if (host != host_) round.outgoing.push_back({layout_.forwarder(host, member_), 0, own});
   }
   post(round);
 }

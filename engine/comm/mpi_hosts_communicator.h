@@ -84,7 +84,7 @@ class HostsCommunicator final : public CollectiveCommunicator {
   bool is_here(int member) const { return layout_.host(member) == host_; }
   const std::vector<int>& here() const { return layout_.members(host_); }
   // Does this member receive on this host what `member`, of another one, sends to it?
-  bool receives_for(int member) const { return layout_.courier(host_, member) == member_; }
+  bool receives_for(int member) const { return layout_.forwarder(host_, member) == member_; }
 
   // The first round, or the one that follows.
   MpiStages stages(Round& round);

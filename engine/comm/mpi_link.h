@@ -48,7 +48,7 @@ class MpiLink {
   // Are all done? They are forgotten then. Throws Failure comm_mpi, and comm_argument for a message of another length.
   bool test(MpiTransfers& transfers);
   // Returns when all are done; makes progress meanwhile. Throws comm_aborted, too. Where it fails, the waiting ranks of
-  // `region`, if there is one, are told.
+  // `region`, if there is one, are informed.
   void wait(MpiTransfers& transfers, ControlRegion* region);
   // Drops transfers that will not complete; their memory is kept to the end of the process, as MPI may touch it.
   void abandon(MpiTransfers& transfers, std::vector<std::vector<std::byte>> memory,

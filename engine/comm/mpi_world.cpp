@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t largest_message = int64_t{1} << 30;
 
-// Equal for processes that run on one kernel, see the same processes and the same shared memory, and were told no
+// Equal for processes that run on one kernel, see the same processes and the same shared memory, and were given no
 // different host.
 uint64_t host_identity() {
   std::string text;
@@ -32,8 +32,8 @@ uint64_t host_identity() {
     hasher.add(known ? static_cast<uint64_t>(status.st_dev) : 0);
     hasher.add(known ? static_cast<uint64_t>(status.st_ino) : 0);
   }
-  const char* told = std::getenv(host_variable);
-  hasher.add(std::string(told ? told : ""));
+  const char* reported = std::getenv(host_variable);
+  hasher.add(std::string(reported ? reported : ""));
   return hasher.digest();
 }
 

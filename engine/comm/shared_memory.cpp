@@ -24,7 +24,7 @@ class SharedArenas final : public PeerMemory {
     std::byte* first = own().data();
     if (bytes == 0) return 0;
     if (array < first || array + bytes > first + own().size()) {
-      throw Failure(Error{"comm_argument", "an array of " + std::to_string(bytes) + " bytes lies outside of the arena",
+      throw Failure(Error{"comm_argument", "an array of " + std::to_string(bytes) + " bytes is outside of the arena",
                           on_rank(rank_), "peers can read the arena alone"});
     }
     return static_cast<uint64_t>(array - first);

@@ -32,6 +32,7 @@ class RunDocumentReader {
     }
     faults_.check_repeated_keys(document_, "");
     faults_.check_keys(document_, "", root_keys());
+    check_version();
     read_options("model", config.model);
     config.strategy = read_strategy(document_, faults_);
     if (config.strategy) config.sharding.mode = LayoutMode::as_written;
@@ -60,6 +61,15 @@ class RunDocumentReader {
   }
 
  private:
+  // It says nothing of the run: what it changed is read in any file.
+  void check_version() {
+    const auto version = member_integer(document_, "", "version", 1, std::numeric_limits<int64_t>::max());
+    if (version.value_or(1) <= run_file::current_version) return;
+    faults_.fail(document_.find("version")->line, "version", "newer_version",
+                 fmt::format("this run file is of version {}", *version),
+                 fmt::format("this program reads versions up to {}; take a newer one", run_file::current_version));
+  }
+
   std::optional<int64_t> member_integer(const JsonNode& node, const std::string& path, const char* key, int64_t low,
                                         int64_t high) {
     const JsonNode* member = node.find(key);

@@ -4,6 +4,7 @@ namespace shardscope::run_file {
 
 const Keys& root() {
   static const Keys keys = {
+      {"version", false, "2"},
       {"model", true, R"({"name": "decoder_only_transformer", ...})"},
       {"strategy", false, R"({"data": 4, "tensor": 2})"},
       {"mesh", false, R"({"axes": [{"name": "data", "size": 4}]})"},  // required without a strategy, as is

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,11 @@ struct Key {
 };
 
 using Keys = std::vector<Key>;
+
+// Of run files as this program writes them; a file without the key "version" is of version 1. What later versions
+// changed:
+//   2   sharding.mode "cheapest" is called "fastest"; the key "version"
+inline constexpr int64_t current_version = 2;
 
 const Keys& root();
 const Keys& strategy();

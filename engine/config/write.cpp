@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "engine/config/run_document.h"
+#include "engine/config/run_file_keys.h"
 
 namespace shardscope {
 namespace {
@@ -70,7 +71,13 @@ class Replacement {
 
 }  // namespace
 
-std::string write_run_config(const RunConfig& config) { return print_json(to_run_document(config)); }
+std::string write_run_config(const RunConfig& config) {
+  JsonNode document = JsonNode::object();
+  document.add("version", JsonNode::of(run_file::current_version));
+  JsonNode values = to_run_document(config);
+  for (size_t i = 0; i < values.items.size(); ++i) document.add(std::move(values.keys[i]), std::move(values.items[i]));
+  return print_json(document);
+}
 
 void save_run_config(const RunConfig& config, const fs::path& path) { replace_file(path, write_run_config(config)); }
 

@@ -54,7 +54,7 @@ struct ExportKind {
   ExportTarget::Form form() const { return extension.empty() ? ExportTarget::Form::folder : ExportTarget::Form::file; }
 };
 
-// All kinds, in the order in which people are told of them; one line in export_kind.cpp adds one.
+// All kinds, in the order in which people see them; one line in export_kind.cpp adds one.
 const std::vector<ExportKind>& export_kinds();
 // Throws Failure (unknown_export_kind) with near names.
 const ExportKind& find_export_kind(const std::string& name);

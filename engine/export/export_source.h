@@ -18,7 +18,7 @@ namespace shardscope {
 struct MeasuredRun {
   std::optional<double> started;     // seconds since 1970, where it is known
   std::vector<TraceMessage> traces;  // of each choice that there is; they fit the plan
-  // Calls `take` with all that a watcher was told, in order (steps that a restart did anew come again).
+  // Calls `take` with all that a client was sent, in order (steps that a restart did anew come again).
   std::function<void(const std::function<void(const Message&)>& take)> replay;
 };
 

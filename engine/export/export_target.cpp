@@ -113,8 +113,8 @@ std::string ExportTarget::new_file(const std::string& name) {
 void ExportTarget::progress(double share) {
   throw_if_cancelled();
   const auto now = std::chrono::steady_clock::now();
-  if (!options_.on_progress || now - told_ < options_.tell_every) return;
-  told_ = now;
+  if (!options_.on_progress || now - reported_ < options_.report_every) return;
+  reported_ = now;
   options_.on_progress(std::clamp(share, 0.0, 1.0));
 }
 

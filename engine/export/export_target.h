@@ -34,7 +34,7 @@ class ExportTarget {
     std::vector<std::string> inputs;
     std::stop_token stop;
     std::function<void(double share)> on_progress;  // of the work done, 0 to 1
-    std::chrono::milliseconds tell_every{100};      // of that, at most
+    std::chrono::milliseconds report_every{100};    // of that, at most
   };
 
   ExportTarget(std::string path, Form form, Options options);
@@ -78,7 +78,7 @@ class ExportTarget {
   std::vector<std::string> names_;
   std::vector<std::string> notes_;
   int64_t bytes_ = 0;
-  std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace shardscope

@@ -8,7 +8,7 @@
 
 namespace shardscope {
 
-// An array of a plan that lies somewhere, by its name: "params/Dense_0/kernel", "optimizer/mu/params/Dense_0/kernel",
+// An array of a plan that has a sharding, by its name: "params/Dense_0/kernel", "optimizer/mu/params/Dense_0/kernel",
 // "tokens", "Dense_0/gelu".
 struct ExportedArray {
   enum class Kind : uint8_t { parameter, state, input, activation };

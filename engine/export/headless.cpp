@@ -40,7 +40,7 @@ std::vector<fs::path> files_at(const fs::path& path) {
   return files;
 }
 
-// A file of a folder that lies elsewhere may be one that was not to be handed out.
+// A file of a folder that is elsewhere may be one that was not to be handed out.
 void require_inside(const fs::path& file, const fs::path& folder) {
   std::error_code fault;
   const fs::path target = fs::canonical(file, fault), base = fs::canonical(folder, fault);
@@ -124,8 +124,9 @@ void write_headless(const ExportSource& source, Launch launch, ExportTarget& tar
       plan.threads_per_rank, plan.training.steps,      plan.totals.seconds_per_step, plan.trains()};
   target.add_file("run.json", write_run_config(config));
   target.add_file("machine.json", machine_text(plan.machine));
-  const Json told = {{"version", version}, {"plan_hash", hash_text(plan.hash)}, {"ranks", plan.mesh.device_count()}};
-  target.add_file("plan.json", told.dump() + '\n');
+  const Json reported = {
+      {"version", version}, {"plan_hash", hash_text(plan.hash)}, {"ranks", plan.mesh.device_count()}};
+  target.add_file("plan.json", reported.dump() + '\n');
   target.add_file("hosts", hosts_file(facts));
   target.add_file("train.sh", train_script(facts), true);
   target.add_file("mpirun.sh", mpirun_script(facts), true);
@@ -135,21 +136,21 @@ void write_headless(const ExportSource& source, Launch launch, ExportTarget& tar
 
 std::string check_headless(const std::string& folder) {
   const std::string plan_file = folder + "/plan.json", run_file = folder + "/run.json";
-  const Json told = read_plan_file(plan_file);
-  if (told["version"] != version) {
+  const Json reported = read_plan_file(plan_file);
+  if (reported["version"] != version) {
     throw Failure(
         Error{"other_version",
-              fmt::format("shardscope {} exported it, and this is {}", told["version"].get<std::string>(), version),
+              fmt::format("shardscope {} exported it, and this is {}", reported["version"].get<std::string>(), version),
               in_file(plan_file), "the same version on both sides"});
   }
   const Machine machine = load_machine(folder + "/machine.json");
   const Plan plan = compile({load_run_file(run_file), machine});
   const std::string hash = hash_text(plan.hash);
-  if (told["plan_hash"] != hash) {
+  if (reported["plan_hash"] != hash) {
     throw Failure(Error{"other_plan",
                         fmt::format("plan {} was exported, and here it is {}: run.json or machine.json was changed, or "
                                     "this program plans otherwise",
-                                    told["plan_hash"].get<std::string>(), hash),
+                                    reported["plan_hash"].get<std::string>(), hash),
                         in_file(run_file), "export it again from where it was changed, by the program of both sides"});
   }
   return fmt::format("{}: plan {} for {}, as it was exported", folder, hash, counted(plan.mesh.device_count(), "rank"));

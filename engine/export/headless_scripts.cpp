@@ -65,7 +65,7 @@ int64_t steps_between_checkpoints(const HeadlessFacts& facts) {
 }
 
 // Checkpoints in the folder, from which a job that is started again goes on.
-constexpr std::string_view go_on = R"sh(checkpoints=${CHECKPOINTS:-$folder/checkpoints}
+constexpr std::string_view continue_script = R"sh(checkpoints=${CHECKPOINTS:-$folder/checkpoints}
 previous=
 for word; do
   if [ "$previous" = --checkpoint ]; then checkpoints=$word; break; fi
@@ -88,12 +88,12 @@ fi
 // into the queue again.
 constexpr std::string_view supervise = R"sh(run=
 time_is_up=
-told=
-trap 'told=1; time_is_up=1; [ -z "$run" ] || kill -TERM "$run"' USR1
-trap 'told=1; [ -z "$run" ] || kill -TERM "$run"' TERM INT
+signalled=
+trap 'signalled=1; time_is_up=1; [ -z "$run" ] || kill -TERM "$run"' USR1
+trap 'signalled=1; [ -z "$run" ] || kill -TERM "$run"' TERM INT
 TRAIN --bind-cpus --socket "$socket" "$@" &
 run=$!
-while wait "$run"; code=$?; [ -n "$told" ]; do told=; done
+while wait "$run"; code=$?; [ -n "$signalled" ]; do signalled=; done
 if [ -n "$time_is_up" ] && [ "$code" = 143 ]; then scontrol requeue "$SLURM_JOB_ID"; fi
 exit "$code"
 )sh";
@@ -132,7 +132,8 @@ std::string mpirun_script(const HeadlessFacts& facts) {
 std::string slurm_script(const HeadlessFacts& facts) {
   constexpr int64_t mebibyte = 1 << 20;
   const int64_t bytes_per_cpu = (facts.rank_bytes + beside_arena_bytes) / facts.threads_per_rank;
-  return fmt::format(R"sh(#!/bin/bash
+  return fmt::format(
+      R"sh(#!/bin/bash
 #SBATCH --job-name=shardscope-{0}
 #SBATCH --ntasks={1}
 {2}#SBATCH --cpus-per-task={3}
@@ -147,16 +148,16 @@ if [ ! -f "$folder/run.json" ]; then
   exit 2
 fi
 {8}{9}{10}{11})sh",
-                     facts.model, facts.ranks, node_lines(facts.ranks_per_host), facts.threads_per_rank,
-                     (bytes_per_cpu + mebibyte - 1) / mebibyte, time_limit(facts),
-                     facts.trains ? "#SBATCH --open-mode=append\n#SBATCH --requeue\n#SBATCH --signal=B:USR1@120\n" : "",
-                     facts.trains ? "# Its checkpoints are in checkpoints/ there, or where CHECKPOINTS or --checkpoint "
-                                    "say. Two minutes before its time\n# is up, or when a node is lost, it is put into "
-                                    "the queue again, and goes on from the newest.\n"
-                                  : "",
-                     check_first,
-                     facts.trains ? with(go_on, "SAVE_EVERY", std::to_string(steps_between_checkpoints(facts))) : "",
-                     choose_socket, with(supervise, "TRAIN", std::string(train)));
+      facts.model, facts.ranks, node_lines(facts.ranks_per_host), facts.threads_per_rank,
+      (bytes_per_cpu + mebibyte - 1) / mebibyte, time_limit(facts),
+      facts.trains ? "#SBATCH --open-mode=append\n#SBATCH --requeue\n#SBATCH --signal=B:USR1@120\n" : "",
+      facts.trains ? "# Its checkpoints are in checkpoints/ there, or where CHECKPOINTS or --checkpoint "
+                     "say. Two minutes before its time\n# is up, or when a node is lost, it is put into "
+                     "the queue again, and goes on from the newest.\n"
+                   : "",
+      check_first,
+      facts.trains ? with(continue_script, "SAVE_EVERY", std::to_string(steps_between_checkpoints(facts))) : "",
+      choose_socket, with(supervise, "TRAIN", std::string(train)));
 }
 
 std::string headless_readme(const HeadlessFacts& facts, bool with_slurm) {

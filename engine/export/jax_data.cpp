@@ -126,7 +126,7 @@ JaxData jax_data(const TrainingData& data) {
                               : "\"<u2\""}}};
   }
   throw Failure(Error{"not_exportable", "data of kind '" + kind->name + "' are not known in JAX", "data.kind",
-                      "export --to specs: where every array lies"});
+                      "export --to specs: how every array is sharded"});
 }
 
 }  // namespace shardscope

@@ -30,7 +30,7 @@ def name_of(keys):
 
 
 def shardings(tree, collection=""):
-    """NamedShardings of a tree by paths; what SPECS does not name lies as its parameter does, or is replicated."""
+    """NamedShardings of a tree by paths; what SPECS does not name is sharded as its parameter is, or is replicated."""
 
     def place(keys, leaf):
         name = name_of(keys)
@@ -100,7 +100,7 @@ JaxShardings jax_shardings(const JaxArrays& arrays, const std::vector<std::pair<
   replace(text, "KEPT", kept.empty() ? "state" : kept.front().second);
   result.source = mesh_lines(arrays.mesh.whole) +
                   fmt::format(
-                      "\n# Where every parameter lies. What the optimizer keeps of it lies there too, unless it "
+                      "\n# How every parameter is sharded. What the optimizer keeps of it is sharded alike, unless it "
                       "is named itself.\nSPECS = {{\n{}}}\nINPUTS = {{\n{}}}\n"
                       "# What the optimizer keeps of each parameter, by the names of Optax and of the run file.\n"
                       "OPTIMIZER_STATE = {{{}}}\n\n\n",

@@ -9,8 +9,8 @@
 
 namespace shardscope {
 
-// Mesh and shardings of a run as Python: mesh, SPECS (of parameters, and of optimizer state that lies otherwise than
-// its parameter), INPUTS, constrain(x, spec), shardings(tree) and write_specs(file, tree).
+// Mesh and shardings of a run as Python: mesh, SPECS (of parameters, and of optimizer state that is sharded in another
+// way than its parameter), INPUTS, constrain(x, spec), shardings(tree) and write_specs(file, tree).
 struct JaxShardings {
   std::string source;
   std::optional<std::string> output;  // P(...) of what the model gives, where it is pinned

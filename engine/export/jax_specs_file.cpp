@@ -65,7 +65,7 @@ GivenSpecs read_specs(std::string_view text, const std::string& file_name, const
   return given;
 }
 
-bool lies_so(const JaxArray& array, const PartitionSpec& spec, const Mesh& mesh) {
+bool is_sharded_so(const JaxArray& array, const PartitionSpec& spec, const Mesh& mesh) {
   const int rank = static_cast<int>(array.target.type.shape.size());
   const bool open = array.target.kind == SpecKind::activation && !array.resolved.pinned;
   const auto split = [&](const PartitionSpec& of) { return without_unit_axes(to_sharding(of, mesh, rank), mesh); };
@@ -101,7 +101,7 @@ void put_ends(ShardingConfig& sharding, PartitionSpec ShardingConfig::*all, cons
   for (const JaxArray* array : arrays) {
     const auto found = given.find(array->name);
     specs.push_back(found == given.end() ? array->resolved.spec : found->second.spec);
-    changes |= !lies_so(*array, specs.back(), mesh);
+    changes |= !is_sharded_so(*array, specs.back(), mesh);
   }
   if (!changes) return;
   const bool alike = std::ranges::all_of(specs, [&](const PartitionSpec& spec) { return spec == specs[0]; });
@@ -116,7 +116,7 @@ void put(RunConfig& config, const JaxArrays& arrays, const GivenSpecs& given, bo
   size_t rules = 0;
   for (const JaxArray& array : arrays.arrays) {
     const auto found = given.find(array.name);
-    if (found == given.end() || lies_so(array, found->second.spec, arrays.mesh.whole)) continue;
+    if (found == given.end() || is_sharded_so(array, found->second.spec, arrays.mesh.whole)) continue;
     const PartitionSpec& spec = found->second.spec;
     const SpecKind kind = array.target.kind;
     if (optimizer_state && kind == SpecKind::optimizer_state) put_rule(sharding, rules++, array, spec);
@@ -148,9 +148,9 @@ RunConfig with_specs(const RunConfig& config, std::string_view text, const std::
   FaultList faults(file_name, errors);
   for (const JaxArray& array : arrays.arrays) {
     const auto found = given.find(array.name);
-    if (found == given.end() || lies_so(array, found->second.spec, arrays.mesh.whole)) continue;
+    if (found == given.end() || is_sharded_so(array, found->second.spec, arrays.mesh.whole)) continue;
     faults.fail(found->second.line, found->second.path, "overruled",
-                "'" + array.name + "' lies as " + to_string(array.resolved.spec) + " all the same",
+                "'" + array.name + "' is sharded as " + to_string(array.resolved.spec) + " all the same",
                 "by " + (array.resolved.origin.empty() ? std::string("sharding.zero") : array.resolved.origin));
   }
   if (!errors.empty()) throw Failure(std::move(errors));

@@ -37,7 +37,7 @@ ExportKind slurm_export();
 // A program of JAX that trains the same (engine/export/jax_program.h), or its mesh and shardings alone.
 ExportKind jax_export();
 
-// Pictures of the window's pages, which the program shardscope that lies beside this one draws (--export).
+// Pictures of the window's pages, which the program shardscope beside this one draws (--export).
 ExportKind svg_export();
 ExportKind png_export();
 ExportKind pdf_export();

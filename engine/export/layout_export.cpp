@@ -26,7 +26,8 @@ void write_layouts(const ExportSource& source, const ExportChoice&, ExportTarget
 }  // namespace
 
 ExportKind layout_export() {
-  return {"layout", "how each array lies on the devices, drawn as JAX prints it", "txt", {}, false, write_layouts};
+  return {"layout",     "how each array is sharded over the devices, drawn as JAX prints it", "txt", {}, false,
+          write_layouts};
 }
 
 }  // namespace shardscope

@@ -25,8 +25,8 @@ class TraceWriter {
  public:
   TraceWriter(const Plan& plan, ExportTarget& target, double threads) : plan_(plan), target_(target), all_(threads) {
     for (const Task& task : plan.program.tasks) {
-      std::vector<Told>& steps = told_.tasks.emplace_back();
-      for (const Instruction& instruction : task.instructions) steps.push_back(told(instruction));
+      std::vector<Reported>& steps = reported_.tasks.emplace_back();
+      for (const Instruction& instruction : task.instructions) steps.push_back(reported(instruction));
     }
   }
 
@@ -58,7 +58,7 @@ class TraceWriter {
                                    : task.name;
       slice(place, name, "task", first->arrive_ns, (first + task.size() - 1)->end_ns, {{"microbatch", run.microbatch}});
       for (int at = 0; at < task.size(); ++at)
-        write_step(place, told_[{run.task, task.order.index(at)}], run.first + at, first[at]);
+        write_step(place, reported_[{run.task, task.order.index(at)}], run.first + at, first[at]);
       target_.progress((done_ + run.first / static_cast<double>(times.size())) / all_);
     }
     ++done_;
@@ -77,11 +77,11 @@ class TraceWriter {
   };
 
   // Of a step's slice all but its times and its position: what stands before the position, and behind it.
-  struct Told {
+  struct Reported {
     std::string before, behind;
   };
 
-  Told told(const Instruction& instruction) const {
+  Reported reported(const Instruction& instruction) const {
     Json args = {{"phase", std::string(name(instruction.phase))}};
     if (instruction.flops() > 0) args["flops"] = instruction.flops();
     if (instruction.bytes_touched() > 0) args["bytes_touched"] = instruction.bytes_touched();
@@ -95,9 +95,9 @@ class TraceWriter {
             "," + dumped(args).substr(1) + "}"};
   }
 
-  void write_step(const Place& place, const Told& told, int position, const PlanStepTime& time) {
+  void write_step(const Place& place, const Reported& reported, int position, const PlanStepTime& time) {
     begin_slice(place, time.arrive_ns, time.end_ns);
-    target_.write(fmt::format("{}{}{}", told.before, position, told.behind));
+    target_.write(fmt::format("{}{}{}", reported.before, position, reported.behind));
     if (time.start_ns > time.arrive_ns)
       slice(place, "waiting for peers", "wait", time.arrive_ns, time.start_ns, Json::object());
   }
@@ -135,7 +135,7 @@ class TraceWriter {
 
   const Plan& plan_;
   ExportTarget& target_;
-  InstructionTable<Told> told_;
+  InstructionTable<Reported> reported_;
   double all_, done_ = 0;
   int64_t messages_ = 0;  // so many are written: the last one's id
   bool first_ = true;

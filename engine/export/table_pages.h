@@ -22,7 +22,7 @@ const std::vector<TablePage>& table_pages();
 // what its devices send. With a recorded step what its ranks measured, on average: the time from the start of the
 // transfer to its end, and the waiting before it.
 void write_collectives_table(const ExportSource&, const ExportChoice&, TableWriter&);
-// How each array lies: parameters, optimizer state, inputs, results of the forward pass.
+// How each array is sharded: parameters, optimizer state, inputs, results of the forward pass.
 void write_layout_table(const ExportSource&, const ExportChoice&, TableWriter&);
 // Each buffer of each stage's arena: the sum of bytes over those at the peak is what is alive there.
 void write_memory_table(const ExportSource&, const ExportChoice&, TableWriter&);

@@ -22,7 +22,7 @@ class TensorboardLog {
   void begin();
   void undo();
 
-  // What watchers are told. Of it steps and restarts are written.
+  // What clients are sent. Of it steps and restarts are written.
   void add(const Message& message);
 
  private:

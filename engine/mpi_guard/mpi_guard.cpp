@@ -75,7 +75,7 @@ constexpr uint32_t loopback = 127u << 24, loopback_mask = 255u << 24;
 bool is_loopback(in_addr_t address) { return (ntohl(address) & loopback_mask) == loopback; }
 
 // "10.99.0.0/24,127.0.0.0/8". One that is a single address does not say where the others are. Over the loopback a
-// process talks to the daemon of its own host, also where it is not told.
+// process talks to the daemon of its own host, also where none is given.
 void read_networks(std::string_view list) {
   while (!list.empty()) {
     const std::string_view one = list.substr(0, list.find(','));

@@ -81,7 +81,7 @@ void AgentPort::accept_new(int64_t now_ns) {
 void AgentPort::admit(int socket, int64_t now_ns) {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  HostLink link = HostLink::of_starter(socket, secret_of_);
+  HostLink link = HostLink::of_launcher(socket, secret_of_);
   try {
     link.read();
   } catch (const Failure&) {

@@ -18,7 +18,7 @@ struct WatchdogLimits {
   int64_t stopped_ns = 2'000'000'000;   // a rank, or mpirun, is stopped or frozen
   int64_t report_ns = 3'000'000'000;    // waited for mpirun's word about a rank that has gone; `late_reports` times
                                         // as long where nothing else can tell how that ended
-  int64_t shutdown_ns = 8'000'000'000;  // between the last rank's "finished" and the starter's end
+  int64_t shutdown_ns = 8'000'000'000;  // between the last rank's "finished" and the launcher's end
   int64_t agent_ns = 12'000'000'000;    // until the agents of all hosts have come
   int64_t host_ns = 10'000'000'000;     // a host does not answer
   int64_t stopping_ns = 5'000'000'000;  // after the first interrupt, without a sign of life, until the end by force

@@ -16,7 +16,7 @@ class DecimatedSteps {
  public:
   static constexpr size_t most_buckets = 256;
 
-  // In any order; a step that is told again replaces what was told of it.
+  // In any order; a step that is reported again replaces what was reported of it.
   void add(const StepMessage& step);
   void erase_from(int64_t step);           // it and those after it
   std::vector<StepMessage> steps() const;  // ascending

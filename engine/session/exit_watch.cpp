@@ -45,9 +45,9 @@ std::optional<int32_t> ExitWatch::status() const {
   info.mask = exit_mask;
   if (::ioctl(descriptor_, get_info, &info) == 0 && (info.mask & exit_mask) != 0) return info.exit_code;
   if (::syscall(SYS_pidfd_send_signal, descriptor_, 0, nullptr, 0) != 0) return std::nullopt;  // its number is free
-  const ProcessSight sight = look_at_process(pid_);
-  if (sight.presence != ProcessSight::Presence::there || sight.info.state != 'Z') return std::nullopt;
-  return sight.info.exit_status;
+  const ProcessObservation observation = look_at_process(pid_);
+  if (observation.presence != ProcessObservation::Presence::there || observation.info.state != 'Z') return std::nullopt;
+  return observation.info.exit_status;
 }
 
 }  // namespace shardscope

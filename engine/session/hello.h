@@ -5,7 +5,7 @@
 
 namespace shardscope {
 
-// What a run of the plan tells watchers first.
+// What a run of the plan tells clients first.
 HelloMessage hello_of(const Plan& plan);
 
 }  // namespace shardscope

@@ -31,9 +31,9 @@
 #include "engine/session/mpi_guard.h"
 #include "engine/session/preflight.h"
 #include "engine/session/processes.h"
-#include "engine/session/rank_board.h"
 #include "engine/session/rank_group.h"
 #include "engine/session/session_directory.h"
+#include "engine/session/status_page.h"
 #include "engine/session/telemetry.h"
 
 namespace shardscope {
@@ -41,15 +41,15 @@ namespace shardscope {
 namespace {
 
 constexpr int agent_poll_ms = 50, retry_ms = 100;
-constexpr const char* said_nothing = "the starter says nothing";
-constexpr int64_t unknown_ns = 30'000'000'000;  // to be told what to do
+constexpr const char* launcher_is_silent = "the launcher says nothing";
+constexpr int64_t unknown_ns = 30'000'000'000;  // to be given its task
 constexpr int64_t agent_ending_ns = 5'000'000'000;
 constexpr int64_t farewell_ns = 1'000'000'000;
 constexpr int64_t route_ns = 6'000'000'000;
 
 using nlohmann::json;
 
-std::atomic<bool> told_to_end = false;
+std::atomic<bool> asked_to_end = false;
 
 [[noreturn]] void fail_agent(const std::string& what) { throw Failure(Error{"host_agent", what, {}, ""}); }
 
@@ -82,13 +82,13 @@ int connect_to(const HostAgentOptions& options) {
     if (error == 0) return socket;
     if ((error != EHOSTUNREACH && error != ENETUNREACH) || monotonic_ns() > std::min(routed, deadline)) {
       fail_agent(
-          fmt::format("cannot reach the starter at {}:{}: {}", options.address, options.port, std::strerror(error)));
+          fmt::format("cannot reach the launcher at {}:{}: {}", options.address, options.port, std::strerror(error)));
     }
     ::poll(nullptr, 0, 200);
   }
 }
 
-// The system itself asks the starter's for signs of life, so that a starter that is merely stopped is not taken for
+// The system itself asks the launcher's for signs of life, so that a launcher that is merely stopped is not taken for
 // lost.
 void lose_after(int socket, int64_t silence_ns) {
   const int on = 1, seconds = std::max(1, static_cast<int>(silence_ns / 1'000'000'000 / 4)), probes = 3;
@@ -116,7 +116,7 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   if (!file.flush()) fail_agent(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
 }
 
-// Where others crowd the starter's port, it may refuse this agent, too, which comes again until its time is over.
+// Where others crowd the launcher's port, it may refuse this agent, too, which comes again until its time is over.
 HostLink connect_link(const HostAgentOptions& options) {
   const int64_t start = monotonic_ns();
   for (;;) {
@@ -124,8 +124,8 @@ HostLink connect_link(const HostAgentOptions& options) {
     lose_after(link.socket(), options.connect_ns);
     try {
       while (!link.is_trusted()) {
-        if (told_to_end) fail_agent("was told to end");
-        if (monotonic_ns() - start > unknown_ns) fail_agent(said_nothing);
+        if (asked_to_end) fail_agent("was asked to end");
+        if (monotonic_ns() - start > unknown_ns) fail_agent(launcher_is_silent);
         link.write();
         pollfd entry{link.socket(), link.poll_events(), 0};
         ::poll(&entry, 1, agent_poll_ms);
@@ -144,29 +144,29 @@ class HostAgent {
  public:
   explicit HostAgent(const HostAgentOptions& options) : link_(connect_link(options)) {}
 
-  // Until the starter says so, or is gone.
+  // Until the launcher says so, or is gone.
   void serve() {
-    for (const int64_t start = monotonic_ns(); !ended_ && !told_to_end;) {
+    for (const int64_t start = monotonic_ns(); !ended_ && !asked_to_end;) {
       wait();
       link_.read();
-      while (auto frame = link_.take()) heed(*frame);
-      if (!directory_ && monotonic_ns() - start > unknown_ns) fail_agent(said_nothing);
+      while (auto frame = link_.take()) handle(*frame);
+      if (!directory_ && monotonic_ns() - start > unknown_ns) fail_agent(launcher_is_silent);
       if (group_) follow();
       link_.write();
     }
   }
 
-  // With all that is still to be told of them.
+  // With all that is still to be reported of them.
   std::vector<std::string> end_ranks() {
     if (!group_) return {};
     std::vector<std::string> left = group_->end(agent_ending_ns);
-    tell_rest();
+    report_rest();
     group_.reset();
     directory_.reset();
     return left;
   }
 
-  // As far as the starter still listens.
+  // As far as the launcher still listens.
   void say_last(HostFrameKind kind, const std::string& payload) {
     try {
       link_.send(kind, payload);
@@ -185,7 +185,7 @@ class HostAgent {
     ::poll(entries.data(), entries.size(), agent_poll_ms);
   }
 
-  void heed(const HostFrame& frame) {
+  void handle(const HostFrame& frame) {
     switch (frame.kind) {
       case HostFrameKind::ping: return report();
       case HostFrameKind::setup: return set_up(json::parse(frame.payload));
@@ -196,8 +196,8 @@ class HostAgent {
       case HostFrameKind::pause:
         if (group_) group_->pause();
         return;
-      case HostFrameKind::go_on:
-        if (group_) group_->go_on();
+      case HostFrameKind::resume:
+        if (group_) group_->resume();
         return;
       case HostFrameKind::end: ended_ = true; return;
       default: return;
@@ -215,7 +215,7 @@ class HostAgent {
     mpi_networks_ = setup.at("mpi_networks");
     mpi_address_ = own_address_in(mpi_networks_, own_address_of(link_.socket()));
     control_ = Control::create(path);
-    board_ = RankBoard::create(path, setup.at("world_size"));
+    page_ = StatusPage::create(path, setup.at("world_size"));
     std::filesystem::create_directory(path + "/tmp");
     for (const auto& [name, text] : setup.at("files").items()) {
       if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos)
@@ -248,7 +248,7 @@ class HostAgent {
     link_.send(HostFrameKind::report, encode(group_->look()));
   }
 
-  void tell_rest() {
+  void report_rest() {
     try {
       for (bool more = true; more;) {
         for (const TaggedLine& line : group_->read_output()) link_.send(HostFrameKind::output, line.text);
@@ -262,9 +262,9 @@ class HostAgent {
 
   void follow() {
     for (const TaggedLine& line : group_->read_output()) link_.send(HostFrameKind::output, line.text);
-    if (auto status = group_->wait_status(); status && !told_exit_) {
-      told_exit_ = true;
-      tell_rest();
+    if (auto status = group_->wait_status(); status && !reported_exit_) {
+      reported_exit_ = true;
+      report_rest();
       link_.send(HostFrameKind::exited, json{{"status", *status}}.dump());
     }
   }
@@ -272,11 +272,11 @@ class HostAgent {
   HostLink link_;
   std::unique_ptr<SessionDirectory> directory_;
   std::optional<Control> control_;
-  std::optional<RankBoard> board_;
+  std::optional<StatusPage> page_;
   std::unique_ptr<RankGroup> group_;
   std::vector<int> ranks_;
   std::string mpi_token_, mpi_address_, mpi_networks_;
-  bool told_exit_ = false;
+  bool reported_exit_ = false;
   bool ended_ = false;
 };
 
@@ -299,7 +299,7 @@ int end_host_agent(const ProcessId& agent) {
 
 int run_host_agent(const HostAgentOptions& options) {
   struct sigaction action {};
-  action.sa_handler = [](int) { told_to_end = true; };
+  action.sa_handler = [](int) { asked_to_end = true; };
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   std::unique_ptr<HostAgent> agent;
@@ -307,7 +307,7 @@ int run_host_agent(const HostAgentOptions& options) {
   try {
     agent = std::make_unique<HostAgent>(options);
     agent->serve();
-    if (told_to_end) error = "was told to end";
+    if (asked_to_end) error = "was asked to end";
   } catch (const std::exception& thrown) {
     error = thrown.what();
   }

@@ -169,7 +169,7 @@ void HostLink::shake_hands() {
   if (stage_ == Stage::awaits_magic) {
     auto greeting = take_bytes(hub_magic.size() + nonce_bytes);
     if (!greeting) return;
-    if (!greeting->starts_with(hub_magic)) fail_link("is no starter of this version");
+    if (!greeting->starts_with(hub_magic)) fail_link("is no launcher of this version");
     nonces_ = std::string(greeting->substr(hub_magic.size())) + random_bytes(nonce_bytes);
     unsent_ += nonces_.substr(nonce_bytes);
     unsent_ += digest_text(proof("agent"));
@@ -192,20 +192,20 @@ void HostLink::shake_hands() {
     if (!answer) return;
     nonces_ += answer->substr(0, nonce_bytes);
     if (!equal(proof("agent"), answer->substr(nonce_bytes))) fail_link("does not know the secret of this run");
-    unsent_ += digest_text(proof("starter"));
+    unsent_ += digest_text(proof("launcher"));
     trust();
   } else if (stage_ == Stage::awaits_proof) {
     auto answer = take_bytes(proof_bytes);
     if (!answer) return;
-    if (!equal(proof("starter"), *answer)) fail_link("does not know the secret of this run");
+    if (!equal(proof("launcher"), *answer)) fail_link("does not know the secret of this run");
     trust();
   }
 }
 
 void HostLink::trust() {
-  const Digest of_agent = proof("frames of the agent"), of_starter = proof("frames of the starter");
-  key_sent_ = is_agent_ ? of_agent : of_starter;
-  key_received_ = is_agent_ ? of_starter : of_agent;
+  const Digest of_agent = proof("frames of the agent"), of_launcher = proof("frames of the launcher");
+  key_sent_ = is_agent_ ? of_agent : of_launcher;
+  key_received_ = is_agent_ ? of_launcher : of_agent;
   stage_ = Stage::trusted;
   for (const HostFrame& frame : std::exchange(queued_, {})) put_frame(frame.kind, frame.payload);
 }

@@ -10,21 +10,21 @@
 
 namespace shardscope {
 
-// What the starter of a run and the agent on one of its hosts say to each other. Payloads are JSON where no other
+// What the launcher of a run and the agent on one of its hosts say to each other. Payloads are JSON where no other
 // format is named.
 enum class HostFrameKind : uint8_t {
-  setup,    // starter: {"ranks": [numbers], "world_size", "rank_bytes", "silence_ns", "files": {NAME: text},
+  setup,    // launcher: {"ranks": [numbers], "world_size", "rank_bytes", "silence_ns", "files": {NAME: text},
             // "mpi_token", "mpi_networks"}
   ready,    // agent: it has done so; {"pid", "start_time", "code", "cores", "memory_bytes", "instruction_set"}
-  ping,     // starter, again and again: how is it? agent: nothing is launched yet
+  ping,     // launcher, again and again: how is it? agent: nothing is launched yet
   report,   // agent, asked by a ping, and at the end: encode(HostReport)
-  launch,   // starter: {"command"} for a shell, which starts the ranks
+  launch,   // launcher: {"command"} for a shell, which starts the ranks
   output,   // agent: a line that the command wrote
   exited,   // agent: {"status"} of the command, as waitpid gives it
-  stop,     // starter: ranks end after the step
-  pause,    // starter: all processes of the run are stopped
-  go_on,    // starter: and continued
-  end,      // starter: end all, and yourself
+  stop,     // launcher: ranks end after the step
+  pause,    // launcher: all processes of the run are stopped
+  resume,   // launcher: and continued
+  end,      // launcher: end all, and yourself
   ended,    // agent, its last: {"left": [text]}, what the kernel would not end
   failure,  // agent, its last: what went wrong, as text
 };
@@ -37,10 +37,10 @@ struct HostFrame {
 // One end of the connection between the two, over a connected socket. Nothing blocks, and nothing is unbounded. Both
 // sides first prove that they know the host's secret, which never crosses:
 //
-//   agent -> starter   magic, host, HMAC-SHA256(secret, "knock", host)
-//   starter -> agent   magic, nonce of the starter
-//   agent -> starter   nonce of the agent, HMAC-SHA256(secret, "agent", nonces, host)
-//   starter -> agent   HMAC-SHA256(secret, "starter", nonces, host)
+//   agent -> launcher   magic, host, HMAC-SHA256(secret, "knock", host)
+//   launcher -> agent   magic, nonce of the launcher
+//   agent -> launcher   nonce of the agent, HMAC-SHA256(secret, "agent", nonces, host)
+//   launcher -> agent   HMAC-SHA256(secret, "launcher", nonces, host)
 //
 // The first line, which could be repeated by whoever has seen it, only tells an agent from other peers at once.
 //
@@ -54,10 +54,10 @@ class HostLink {
 
   // The agent's end knows its secret and its host.
   static HostLink of_agent(int socket, uint32_t host, std::string secret);
-  // The starter's end learns the host from the agent, whose secret is then asked for: secret_of(host), empty where
+  // The launcher's end learns the host from the agent, whose secret is then asked for: secret_of(host), empty where
   // there is no such host, or it has its agent already.
   template <class SecretOf>
-  static HostLink of_starter(int socket, SecretOf secret_of) {
+  static HostLink of_launcher(int socket, SecretOf secret_of) {
     HostLink link(socket, false);
     link.secret_of_ = std::move(secret_of);
     return link;
@@ -69,7 +69,7 @@ class HostLink {
 
   int socket() const { return socket_; }
   bool is_trusted() const { return stage_ == Stage::trusted; }
-  // The starter's end knows the host, by what its agent said first.
+  // The launcher's end knows the host, by what its agent said first.
   bool is_known() const { return stage_ != Stage::awaits_knock; }
   uint32_t host() const { return host_; }
   size_t unsent_bytes() const { return unsent_.size() - sent_; }
@@ -101,7 +101,7 @@ class HostLink {
   uint32_t host_ = 0;
   std::string secret_;
   std::function<std::string(uint32_t)> secret_of_;
-  std::string nonces_;  // the starter's, then the agent's
+  std::string nonces_;  // the launcher's, then the agent's
   Digest key_sent_{}, key_received_{};
   uint64_t frames_sent_ = 0, frames_received_ = 0;
   std::string unsent_, received_;

@@ -6,7 +6,7 @@
 
 namespace shardscope {
 
-// What the starter of a run needs to know of its networks. Addresses are IPv4, as numbers.
+// What the launcher of a run needs to know of its networks. Addresses are IPv4, as numbers.
 
 // Is `host` (USER@NAME) a name of the machine that this process runs on, by which no launcher is needed?
 bool is_this_host(const std::string& host);

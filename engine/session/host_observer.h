@@ -7,7 +7,7 @@
 #include "engine/base/control_group.h"
 #include "engine/session/exit_watch.h"
 #include "engine/session/host_report.h"
-#include "engine/session/rank_board.h"
+#include "engine/session/status_page.h"
 
 namespace shardscope {
 
@@ -43,12 +43,12 @@ class HostObserver {
     int64_t seen_ns = 0;                // first
     std::optional<bool> out_of_memory;  // once it has ended
   };
-  void look_at_process_of(Rank& rank, RankSight& sight, bool with_groups);
+  void look_at_process_of(Rank& rank, RankObservation& observation, bool with_groups);
   RankReport look_at(Rank& rank, bool with_traces, bool with_groups);
 
   std::string session_directory_;
   std::vector<Rank> ranks_;
-  std::optional<RankBoard> board_;
+  std::optional<StatusPage> page_;
   RecentOutOfMemoryKills own_kills_;  // of ranks that are gone before they are seen
   int64_t traces_looked_ns_ = 0;
   int64_t groups_looked_ns_ = 0;

@@ -23,19 +23,19 @@ void put(ByteWriter& bytes, const RankEntry& entry) {
   bytes.put_text(entry.error);
 }
 
-void put(ByteWriter& bytes, const RankSight& sight) {
-  put(bytes, sight.entry);
-  bytes.put(static_cast<uint8_t>(sight.status.has_value()));
-  if (sight.status) {
-    for_each_number(*sight.status, [&](const auto& value) { bytes.put(value); });
-    bytes.put_text(sight.status->error_text);
+void put(ByteWriter& bytes, const RankObservation& observation) {
+  put(bytes, observation.entry);
+  bytes.put(static_cast<uint8_t>(observation.status.has_value()));
+  if (observation.status) {
+    for_each_number(*observation.status, [&](const auto& value) { bytes.put(value); });
+    bytes.put_text(observation.status->error_text);
   }
-  bytes.put(sight.process.pid);
-  bytes.put(sight.process.start_time);
-  bytes.put(sight.process_state);
-  bytes.put(static_cast<uint8_t>(sight.exit_status.has_value()));
-  if (sight.exit_status) bytes.put(*sight.exit_status);
-  bytes.put(sight.out_of_memory);
+  bytes.put(observation.process.pid);
+  bytes.put(observation.process.start_time);
+  bytes.put(observation.process_state);
+  bytes.put(static_cast<uint8_t>(observation.exit_status.has_value()));
+  if (observation.exit_status) bytes.put(*observation.exit_status);
+  bytes.put(observation.out_of_memory);
 }
 
 bool get_bool(ByteReader& bytes) {
@@ -62,27 +62,27 @@ RankEntry get_entry(ByteReader& bytes) {
   return entry;
 }
 
-RankSight get_sight(ByteReader& bytes) {
-  RankSight sight;
-  sight.entry = get_entry(bytes);
+RankObservation get_observation(ByteReader& bytes) {
+  RankObservation observation;
+  observation.entry = get_entry(bytes);
   if (get_bool(bytes)) {
     RankStatus status;
     for_each_number(status, [&](auto& value) { value = bytes.get<std::remove_cvref_t<decltype(value)>>(); });
     if (static_cast<size_t>(status.state) >= enum_count<RankState>) bytes.fail("unknown state of a rank");
     status.error_text = bytes.get_text();
-    sight.status = std::move(status);
+    observation.status = std::move(status);
   }
-  sight.process.pid = bytes.get<int32_t>();
-  sight.process.start_time = bytes.get<uint64_t>();
-  sight.process_state = bytes.get<char>();
-  if (get_bool(bytes)) sight.exit_status = bytes.get<int32_t>();
-  sight.out_of_memory = bytes.get<uint8_t>() != 0;
-  return sight;
+  observation.process.pid = bytes.get<int32_t>();
+  observation.process.start_time = bytes.get<uint64_t>();
+  observation.process_state = bytes.get<char>();
+  if (get_bool(bytes)) observation.exit_status = bytes.get<int32_t>();
+  observation.out_of_memory = bytes.get<uint8_t>() != 0;
+  return observation;
 }
 
 void put(ByteWriter& bytes, const RankReport& rank) {
   bytes.put(rank.rank);
-  put(bytes, rank.sight);
+  put(bytes, rank.observation);
   bytes.put_list(rank.steps);
   bytes.put(static_cast<uint64_t>(rank.traces.size()));
   for (const auto& [choice, trace] : rank.traces) {
@@ -96,7 +96,7 @@ RankReport get_rank(ByteReader& bytes) {
   RankReport rank;
   rank.rank = bytes.get<int>();
   if (rank.rank < 0) bytes.fail("a rank is negative");
-  rank.sight = get_sight(bytes);
+  rank.observation = get_observation(bytes);
   rank.steps = bytes.get_list<StepRecord>();
   for (size_t count = bytes.get_count(sizeof(uint64_t)); count > 0; --count) {
     const auto choice = bytes.get<TraceChoice>();

@@ -16,22 +16,22 @@ namespace shardscope {
 inline constexpr char frozen_process = 'F';
 
 // What is seen of one rank at one moment, on its host.
-struct RankSight {
+struct RankObservation {
   RankEntry entry;                   // what it says of itself, from the beginning of its main
   std::optional<RankStatus> status;  // nothing before the rank has made its telemetry
   ProcessId process;                 // pid 0 before it is known
   // State letter of /proc, or frozen_process; 0: there is no such process (or none is known yet); '?': it cannot be
-  // told.
+  // reported.
   char process_state = 0;
   std::optional<int32_t> exit_status;  // as waitpid gives it; of a process that has ended, where the kernel tells it
   bool out_of_memory = false;          // it has ended, and the kernel has killed for lack of memory in its group
-  bool operator==(const RankSight&) const = default;
+  bool operator==(const RankObservation&) const = default;
 };
 
-// A rank's sight, and what it has measured since the last report.
+// A rank's observation, and what it has measured since the last report.
 struct RankReport {
   int rank = 0;
-  RankSight sight;
+  RankObservation observation;
   std::vector<StepRecord> steps;                          // oldest first, without gaps from report to report
   std::vector<std::pair<TraceChoice, RankTrace>> traces;  // latest, slowest: those that are new
   bool operator==(const RankReport&) const = default;

@@ -260,9 +260,9 @@ Json write(const StepTimes& times) {
 
 StepTimes read_step_times(const Json& json) {
   std::map<int, StepTimes::Bin> bins;
-  const auto& told = json.at("bins").get_ref<const Json::array_t&>();
-  if (told.size() > limits::time_bins) refuse_message("too many bins of step times");
-  for (const Json& bin : told) {
+  const auto& reported = json.at("bins").get_ref<const Json::array_t&>();
+  if (reported.size() > limits::time_bins) refuse_message("too many bins of step times");
+  for (const Json& bin : reported) {
     const auto count = whole<int32_t>(bin.at(1));
     if (count < 1) refuse_message("a bin of step times is empty");
     bins[whole<int>(bin.at(0))] = {count, number(bin.at(2))};

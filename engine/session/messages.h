@@ -14,7 +14,7 @@
 
 namespace shardscope {
 
-// What a watcher of a run receives, as JSON objects, one a line, each with a "message" key naming its kind: first
+// What a client of a run receives, as JSON objects, one a line, each with a "message" key naming its kind: first
 // Hello and Snapshot (what happened so far), then the rest as it happens, Finished last; and Steps when it asks for
 // them.
 
@@ -129,7 +129,7 @@ inline constexpr size_t snapshot_past = 20000, snapshot_steps = 1000, answer_ste
 inline constexpr size_t log_lines = 10000, restarts = 10000, time_bins = 10000;
 }  // namespace message_limits
 
-// What a watcher may ask: that the run end after the current step, or at once; that it go on when the program that
+// What a client may ask: that the run end after the current step, or at once; that it go on when the program that
 // started it ends (it answers by keep_note, as the supervisor's log); or for steps [from, to) of the past.
 struct Request {
   enum class Kind : uint8_t { stop, kill, steps, keep };

@@ -20,7 +20,7 @@ namespace shardscope {
 
 namespace {
 
-constexpr int64_t before_thaw_ns = 200'000'000;
+constexpr int64_t before_resuming_ns = 200'000'000;
 
 std::string read_environment(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
@@ -79,9 +79,9 @@ void ProcessTree::scan() {
 std::vector<ProcessInfo> ProcessTree::living() const {
   std::vector<ProcessInfo> found;
   for (const auto& [pid, id] : members_) {
-    const ProcessSight sight = look_at_process(pid);
-    if (sight.presence == ProcessSight::Presence::there && sight.info.id == id && is_alive(id))
-      found.push_back(sight.info);
+    const ProcessObservation observation = look_at_process(pid);
+    if (observation.presence == ProcessObservation::Presence::there && observation.info.id == id && is_alive(id))
+      found.push_back(observation.info);
   }
   return found;
 }
@@ -107,8 +107,8 @@ std::vector<ProcessInfo> ProcessTree::end(int64_t patience_ns) {
     std::vector<ProcessInfo> left = living();
     const int64_t waited = monotonic_ns() - start;
     if (left.empty() || waited > patience_ns) return left;
-    if (waited > before_thaw_ns && !std::exchange(thawed, true)) thaw_alone(numbers(left));
-    ::poll(nullptr, 0, waited < before_thaw_ns ? 2 : 20);
+    if (waited > before_resuming_ns && !std::exchange(thawed, true)) resume_alone(numbers(left));
+    ::poll(nullptr, 0, waited < before_resuming_ns ? 2 : 20);
   }
 }
 
@@ -116,9 +116,9 @@ std::vector<ProcessInfo> ProcessTree::end(int64_t patience_ns) {
 void ProcessTree::reap() const {
   for (const auto& [pid, id] : members_) {
     if (pid == first_) continue;
-    const ProcessSight sight = look_at_process(pid);
-    const bool is_own = sight.presence == ProcessSight::Presence::there && sight.info.id == id &&
-                        sight.info.parent == ::getpid() && sight.info.state == 'Z';
+    const ProcessObservation observation = look_at_process(pid);
+    const bool is_own = observation.presence == ProcessObservation::Presence::there && observation.info.id == id &&
+                        observation.info.parent == ::getpid() && observation.info.state == 'Z';
     if (is_own) ::waitpid(pid, nullptr, WNOHANG);
   }
 }

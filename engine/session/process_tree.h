@@ -11,7 +11,7 @@ namespace shardscope {
 
 // The processes of a run on this host: a first one and all that come from it, also those whose parents have ended in
 // between (they come to this process, which makes itself their reaper while the tree lives, and are known by a mark in
-// their environment). Processes are told by number and start time, so that nothing else is ever signalled.
+// their environment). Processes are identified by number and start time, so that nothing else is ever signalled.
 class ProcessTree {
  public:
   // `first` is a child of this process, which waits for it itself; `mark`, "NAME=value", is in its environment.

@@ -17,8 +17,8 @@ std::vector<ProcessInfo> all_processes() {
     int number = 0;
     auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (problem != std::errc{} || end != name.data() + name.size()) continue;
-    const ProcessSight sight = look_at_process(number);
-    if (sight.presence == ProcessSight::Presence::there) all.push_back(sight.info);
+    const ProcessObservation observation = look_at_process(number);
+    if (observation.presence == ProcessObservation::Presence::there) all.push_back(observation.info);
   }
   return all;
 }

@@ -25,7 +25,10 @@ double distance(const TraceMessage& trace, double median_ms) {
 }  // namespace
 
 Progress::Progress(const std::vector<int>& plan_steps, std::vector<std::string> metrics)
-    : plan_steps_(plan_steps), metrics_(std::move(metrics)), sights_(plan_steps.size()), ranks_(plan_steps.size()) {}
+    : plan_steps_(plan_steps),
+      metrics_(std::move(metrics)),
+      observations_(plan_steps.size()),
+      ranks_(plan_steps.size()) {}
 
 std::vector<Message> Progress::take(const HostReport& report) {
   std::vector<Message> messages;
@@ -34,17 +37,17 @@ std::vector<Message> Progress::take(const HostReport& report) {
       refuse_report(seen.rank, "there is no such rank");
     Rank& rank = ranks_[seen.rank];
     rank.host = report.ranks.front().rank;
-    sights_[seen.rank] = seen.sight;
+    observations_[seen.rank] = seen.observation;
     take_steps(rank, seen.rank, seen.steps);
     for (const auto& [choice, trace] : seen.traces) {
       if (std::ssize(trace.times) != plan_steps_[static_cast<size_t>(seen.rank)] || choice > TraceChoice::slowest)
         refuse_report(seen.rank, "a trace is not of this plan");
       rank.traces[static_cast<size_t>(choice)] = trace;
     }
-    if (!seen.sight.status) continue;
-    const RankStateMessage state{seen.rank, seen.sight.status->state, seen.sight.status->pid};
-    if (rank.told == state) continue;
-    rank.told = state;
+    if (!seen.observation.status) continue;
+    const RankStateMessage state{seen.rank, seen.observation.status->state, seen.observation.status->pid};
+    if (rank.reported == state) continue;
+    rank.reported = state;
     messages.push_back(state);
   }
   while (std::ranges::none_of(ranks_, [](const Rank& rank) { return rank.steps.empty(); })) {
@@ -67,15 +70,16 @@ void Progress::take_steps(Rank& rank, int number, const std::vector<StepRecord>&
 
 uint64_t Progress::signs_of_life() const {
   uint64_t signs = 0;
-  for (const RankSight& sight : sights_) {
-    signs += static_cast<uint64_t>(phase_of(sight)) + (sight.status ? sight.status->heartbeat : 0);
+  for (const RankObservation& observation : observations_) {
+    signs += static_cast<uint64_t>(phase_of(observation)) + (observation.status ? observation.status->heartbeat : 0);
   }
   return signs;
 }
 
 int64_t Progress::furthest_step() const {
   int64_t furthest = -1;
-  for (const RankSight& sight : sights_) furthest = std::max(furthest, sight.status ? sight.status->training_step : -1);
+  for (const RankObservation& observation : observations_)
+    furthest = std::max(furthest, observation.status ? observation.status->training_step : -1);
   return furthest;
 }
 

@@ -13,7 +13,7 @@
 namespace shardscope {
 
 // What the reports on the ranks of a run mean, from however many hosts they come: rank states, each training step once
-// all ranks have finished it, and traces once all ranks have told theirs of the same step.
+// all ranks have finished it, and traces once all ranks have reported theirs of the same step.
 class Progress {
  public:
   // `metrics`: names, in the plan's order.
@@ -25,14 +25,14 @@ class Progress {
   std::vector<Message> take(const HostReport& report);
 
   // As last reported, by rank.
-  const std::vector<RankSight>& sights() const { return sights_; }
+  const std::vector<RankObservation>& observations() const { return observations_; }
   int64_t completed_steps() const { return completed_; }
   uint64_t signs_of_life() const;  // by all ranks: heartbeats, and phases entered
   int64_t furthest_step() const;   // in which any rank is; -1: none trains yet
 
  private:
   struct Rank {
-    std::optional<RankStateMessage> told;
+    std::optional<RankStateMessage> reported;
     std::deque<StepRecord> steps;  // finished here, not yet everywhere
     std::optional<int64_t> newest;
     int host = 0;  // the first rank of the report that it comes with
@@ -46,10 +46,10 @@ class Progress {
 
   std::vector<int> plan_steps_;  // by rank
   std::vector<std::string> metrics_;
-  std::vector<RankSight> sights_;
+  std::vector<RankObservation> observations_;
   std::vector<Rank> ranks_;
   StepTimes step_times_;
-  std::optional<TraceMessage> median_;  // the one told last
+  std::optional<TraceMessage> median_;  // the one reported last
   int64_t completed_ = 0;
 };
 

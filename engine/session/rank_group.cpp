@@ -25,8 +25,8 @@ constexpr int64_t ranks_ending_ns = 2'000'000'000;
 const std::string mark_name = session_variable;
 
 ProcessId identify(int pid) {
-  const ProcessSight sight = look_at_process(pid);
-  return sight.presence == ProcessSight::Presence::there ? sight.info.id : ProcessId{};
+  const ProcessObservation observation = look_at_process(pid);
+  return observation.presence == ProcessObservation::Presence::there ? observation.info.id : ProcessId{};
 }
 
 std::optional<int> rank_with_pid(int pid) {
@@ -81,7 +81,7 @@ std::vector<TaggedLine> RankGroup::read_output() {
 HostReport RankGroup::look() {
   HostReport report = observer_.look();
   const bool all_known = std::all_of(report.ranks.begin(), report.ranks.end(),
-                                     [](const RankReport& rank) { return rank.sight.process.pid != 0; });
+                                     [](const RankReport& rank) { return rank.observation.process.pid != 0; });
   if (!all_known) find_launched();
   for (const ProcessId& process : observer_.processes()) tree_.add(process);
   return report;
@@ -98,14 +98,14 @@ void RankGroup::find_launched() {
   }
 }
 
-char RankGroup::starter_state() {
-  const ProcessSight sight = look_at_process(child_.pid());
-  if (sight.presence != ProcessSight::Presence::there) return '?';
+char RankGroup::launcher_state() {
+  const ProcessObservation observation = look_at_process(child_.pid());
+  if (observation.presence != ProcessObservation::Presence::there) return '?';
   if (monotonic_ns() - group_looked_ns_ >= scan_interval_ns) {
     group_looked_ns_ = monotonic_ns();
-    starter_frozen_ = is_frozen(child_.pid());
+    launcher_frozen_ = is_frozen(child_.pid());
   }
-  return starter_frozen_ ? frozen_process : sight.info.state;
+  return launcher_frozen_ ? frozen_process : observation.info.state;
 }
 
 void RankGroup::pause() {
@@ -113,7 +113,7 @@ void RankGroup::pause() {
   tree_.signal_all(SIGSTOP);
 }
 
-void RankGroup::go_on() { tree_.signal_all(SIGCONT); }
+void RankGroup::resume() { tree_.signal_all(SIGCONT); }
 
 void RankGroup::ask_to_end() {
   tree_.scan();

@@ -35,13 +35,13 @@ class RankGroup {
   HostReport look();
   const ExitReport& exit_report() const { return report_; }
   std::optional<int> wait_status() { return child_.wait_status(); }
-  char starter_state();  // its letter in /proc, or frozen_process
+  char launcher_state();  // its letter in /proc, or frozen_process
 
   // All of them, for as long as this process is paused itself.
   void pause();
-  void go_on();
+  void resume();
 
-  void ask_to_end();  // SIGTERM to the starter, which ends its ranks
+  void ask_to_end();  // SIGTERM to the launcher, which ends its ranks
   // At once, by all means; gives a sentence about each process that the kernel does not end in that time.
   std::vector<std::string> end(int64_t patience_ns);
 
@@ -54,7 +54,7 @@ class RankGroup {
   HostObserver observer_;
   int64_t scanned_ns_ = 0;
   int64_t group_looked_ns_ = 0;
-  bool starter_frozen_ = false;
+  bool launcher_frozen_ = false;
   LineBuffer output_lines_;
   ExitReport report_;
   bool output_open_ = true;

@@ -17,41 +17,41 @@ std::string own_words(const std::exception& error, int rank) {
   return Failure(std::move(errors)).what();
 }
 
-bool has_ended(const RankSight& rank) {
+bool has_ended(const RankObservation& rank) {
   return rank.process.pid != 0 && (rank.process_state == 0 || rank.process_state == 'Z' || rank.process_state == 'X');
 }
 
-bool has_finished(const RankSight& rank) { return rank.status && rank.status->state == RankState::finished; }
+bool has_finished(const RankObservation& rank) { return rank.status && rank.status->state == RankState::finished; }
 
-bool is_done(const RankSight& rank) {
+bool is_done(const RankObservation& rank) {
   return has_finished(rank) && has_ended(rank) && rank.exit_status.value_or(0) == 0;
 }
 
-bool has_failed(const RankSight& rank) {
+bool has_failed(const RankObservation& rank) {
   return rank.entry.failed_ns != 0 || (rank.status && rank.status->state == RankState::failed);
 }
 
 bool is_halted(char process_state) { return process_state == 'T' || process_state == frozen_process; }
 
-RankPhase phase_of(const RankSight& rank) {
+RankPhase phase_of(const RankObservation& rank) {
   RankPhase known = rank.entry.phase;
   if (rank.status) known = std::max(known, RankPhase::planning);
   if (rank.status && rank.status->state == RankState::running) known = std::max(known, RankPhase::training);
   return has_finished(rank) ? RankPhase::finishing : known;
 }
 
-std::string own_words(const RankSight& sight) {
-  if (sight.entry.failed_ns != 0) return sight.entry.error;
-  return sight.status ? sight.status->error_text : "";
+std::string own_words(const RankObservation& observation) {
+  if (observation.entry.failed_ns != 0) return observation.entry.error;
+  return observation.status ? observation.status->error_text : "";
 }
 
-std::string current_op(const RankSight& rank, std::span<const PlanStepName> plan_steps) {
+std::string current_op(const RankObservation& rank, std::span<const PlanStepName> plan_steps) {
   if (!rank.status || rank.status->plan_step < 0) return "";
   const auto index = static_cast<size_t>(rank.status->plan_step);
   return index < plan_steps.size() ? plan_steps[index].name : fmt::format("instruction {}", index);
 }
 
-std::string place_of(const RankSight& rank, std::span<const PlanStepName> plan_steps) {
+std::string place_of(const RankObservation& rank, std::span<const PlanStepName> plan_steps) {
   if (has_finished(rank)) return " after the end of training";
   const RankPhase phase = phase_of(rank);
   if (phase == RankPhase::launching) return " before it could start";

@@ -17,14 +17,14 @@ namespace shardscope {
 //   run_file.json       the run file, overrides applied, paths absolute
 //   machine.json        the machine of the plan: compile() of both gives the plan whose hash Hello tells. Of earlier
 //                       versions profile.json (former_profile.h)
-//   messages.jsonl      what a watcher of the run was told, a line each (engine/session/messages.h): Hello, without the
+//   messages.jsonl      what a client of the run was sent, a line each (engine/session/messages.h): Hello, without the
 //                       text of the run file, then states, steps, logs, restarts, failure as they came, Finished
 //   trace_latest.json   the last trace of each choice, likewise; there where the run came so far, and of a run that was
 //                       killed perhaps some seconds older
 //   trace_slowest.json
 //   trace_median.json
 //
-// A run that is killed leaves all that it had told: no Finished then, and perhaps a last line that is cut, which is
+// A run that is killed leaves all that it had reported: no Finished then, and perhaps a last line that is cut, which is
 // none. Written by RunRecorder, while the run goes on.
 class RecordedRun {
  public:
@@ -43,7 +43,7 @@ class RecordedRun {
   const Machine& machine() const { return machine_; }
   const std::vector<TraceMessage>& traces() const { return traces_; }  // of each choice that there is, in that order
 
-  // Hello, then all other messages in their order, the traces before Finished (or last, without it): as a watcher would
+  // Hello, then all other messages in their order, the traces before Finished (or last, without it): as a client would
   // have seen them. Steps that a restart did anew come again. Throws Failure (bad_record) at the line.
   void replay(const std::function<void(const Message&)>& take) const;
 

@@ -5,7 +5,7 @@
 namespace shardscope {
 
 // A control group (version 2) for the processes of one run, below that of this process, where the system lets us make
-// one: the surest way to end them all at once. Empty where it does not. Groups that killed starters have left are
+// one: the surest way to end them all at once. Empty where it does not. Groups that killed launchers have left are
 // ended and removed by the next: those that are marked, by an extended attribute that says their name, as made here.
 class RunCgroup {
  public:

@@ -51,7 +51,7 @@ std::optional<LogMessage> RunHistory::add_step(const StepMessage& step) {
     if (file_) file_->add(step);
   } catch (const Failure& failure) {
     file_.reset();
-    return LogMessage{-1, std::string(failure.what()) + "; watchers can no longer ask for steps of the past"};
+    return LogMessage{-1, std::string(failure.what()) + "; clients can no longer ask for steps of the past"};
   }
   return std::nullopt;
 }

@@ -12,7 +12,7 @@
 
 namespace shardscope {
 
-// What has happened in a run, for watchers that come late: in memory of a size that does not grow with the run, and all
+// What has happened in a run, for clients that come late: in memory of a size that does not grow with the run, and all
 // steps on disk.
 class RunHistory {
  public:
@@ -25,10 +25,10 @@ class RunHistory {
   // Throws Failure (session_file).
   RunHistory(const std::string& directory, HelloMessage hello);
 
-  // What watchers are told. Returns what is to be told besides: that the disk has failed, once; all else goes on.
+  // What clients are sent. Returns what is to be reported besides: that the disk has failed, once; all else goes on.
   std::optional<LogMessage> add(const Message& message);
 
-  // The lines for a watcher that has just come: Hello, Snapshot, and Finished after the end. The snapshot takes no more
+  // The lines for a client that has just come: Hello, Snapshot, and Finished after the end. The snapshot takes no more
   // than half of what a client accepts: where there are very many ranks, those of older steps are left out, and traces.
   std::string greeting() const;
   // The first steps of [from, to), no more than an answer takes, nor than half of what a client accepts.

@@ -47,8 +47,9 @@ int exit_code_of(int wait_status) { return WIFEXITED(wait_status) ? WEXITSTATUS(
 // Which rank failed first is asked across hosts, whose clocks differ; all else in a report is compared within it.
 void shift_failures(HostReport& report, int64_t offset_ns) {
   for (RankReport& rank : report.ranks) {
-    if (rank.sight.entry.failed_ns != 0) rank.sight.entry.failed_ns += offset_ns;
-    if (rank.sight.status && rank.sight.status->failed_ns != 0) rank.sight.status->failed_ns += offset_ns;
+    if (rank.observation.entry.failed_ns != 0) rank.observation.entry.failed_ns += offset_ns;
+    if (rank.observation.status && rank.observation.status->failed_ns != 0)
+      rank.observation.status->failed_ns += offset_ns;
   }
 }
 
@@ -101,7 +102,7 @@ RunHosts::News RunHosts::serve() {
   take_shell_requests();
   for (Host& host : hosts_) {
     read_launcher(host, news);
-    hear(host, news);
+    on_readable(host, news);
     ask(host);
   }
   check_deadlines(news);
@@ -130,14 +131,14 @@ void RunHosts::welcome(HostLink link) {
                                             .dump());
 }
 
-void RunHosts::hear(Host& host, News& news) {
+void RunHosts::on_readable(Host& host, News& news) {
   if (!host.link) return;
   try {
     host.link->write();
     host.link->read();
     while (auto frame = host.link->take()) {
       host.asked_ns.reset();
-      heed(host, *frame, news);
+      handle(host, *frame, news);
     }
   } catch (const std::exception& error) {
     host.link.reset();
@@ -145,9 +146,9 @@ void RunHosts::hear(Host& host, News& news) {
   }
 }
 
-void RunHosts::heed(Host& host, const HostFrame& frame, News& news) {
+void RunHosts::handle(Host& host, const HostFrame& frame, News& news) {
   switch (frame.kind) {
-    case HostFrameKind::ready: return take_in(host, json::parse(frame.payload), news);
+    case HostFrameKind::ready: return register_host(host, json::parse(frame.payload), news);
     case HostFrameKind::report: {
       if (!host.ready) return lose(host, "its agent reports before it is ready", news);
       HostReport report = decode_host_report(frame.payload);
@@ -197,7 +198,7 @@ void RunHosts::read_launcher(Host& host, News& news) {
 
 std::string RunHosts::said(const Host& host) const { return host.last_words.empty() ? "" : ": " + host.last_words; }
 
-// One question at a time, so that a host is never told to say more than is heard.
+// One question at a time, so that a host is never asked to send more than is read.
 void RunHosts::ask(Host& host) {
   if (!host.link || !host.ready || host.asked_ns ||
       (!host.ask_at_once && now_ns_ - host.last_asked_ns < ask_interval_ns))
@@ -207,7 +208,7 @@ void RunHosts::ask(Host& host) {
   try {
     host.link->send(HostFrameKind::ping);
     host.link->write();
-  } catch (const Failure&) {  // that it is lost is noticed where it is heard
+  } catch (const Failure&) {  // that it is lost is noticed where it is received
   }
 }
 
@@ -220,7 +221,7 @@ void RunHosts::take_exit(Host& host, int wait_status, News& news) {
   shell_.answer(mpirun_name(static_cast<size_t>(&host - hosts_.data())), code);
 }
 
-void RunHosts::take_in(Host& host, const json& machine, News& news) {
+void RunHosts::register_host(Host& host, const json& machine, News& news) {
   host.agent = {machine.at("pid"), machine.at("start_time")};
   host.unfit = unfit_reason(machine, host.place.ranks, options_.needed_bytes);
   host.ready = !host.unfit;
@@ -254,7 +255,7 @@ void RunHosts::tell(HostFrameKind kind) {
     try {
       host.link->send(kind);
       host.link->write();
-    } catch (const Failure&) {  // that it is lost is noticed where it is heard
+    } catch (const Failure&) {  // that it is lost is noticed where it is received
     }
   }
 }
@@ -349,7 +350,7 @@ RunHosts::News RunHosts::end(int64_t patience_ns) {
       std::vector<pollfd> entries;
       add_link_entries(entries);
       ::poll(entries.data(), entries.size(), hosts_poll_ms);
-      for (Host& host : hosts_) hear(host, news);
+      for (Host& host : hosts_) on_readable(host, news);
     }
   };
   await([](const Host& host) { return host.link && !host.ended && !host.silent; });

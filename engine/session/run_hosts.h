@@ -40,7 +40,7 @@ struct RunHostsOptions {
   std::function<std::vector<std::string>(const MpirunHosts&)> command;  // mpirun_command(), or a test's own
 };
 
-// The hosts of a run, as its starter sees them: an agent on each (host_agent.h), launched there, which connects back
+// The hosts of a run, as its launcher sees them: an agent on each (host_agent.h), launched there, which connects back
 // (agent_port.h); once all have come, nobody else is listened to. Deadlines stand still while this process is stopped.
 // Nothing here blocks but end().
 class RunHosts {
@@ -62,7 +62,7 @@ class RunHosts {
     std::vector<std::string> left;       // at the end: a sentence for each process or host that could not be ended
     std::optional<std::string> failure;  // a host was lost, or never came: one sentence
   };
-  // What is possible now. The first failure is told, once.
+  // What is possible now. The first failure is reported, once.
   News serve();
 
   bool is_ready() const;  // all agents have come and are set up
@@ -75,7 +75,7 @@ class RunHosts {
 
   void request_stop() { tell(HostFrameKind::stop); }
   void pause() { tell(HostFrameKind::pause); }
-  void go_on() { tell(HostFrameKind::go_on); }
+  void resume() { tell(HostFrameKind::resume); }
 
   // Ends all processes of the run on all hosts that can be reached.
   News end(int64_t patience_ns);
@@ -104,10 +104,10 @@ class RunHosts {
   void launch(Host& host, uint32_t number, const std::string& where);
   void take_agents();
   void welcome(HostLink link);
-  void hear(Host& host, News& news);
-  void heed(Host& host, const HostFrame& frame, News& news);
+  void on_readable(Host& host, News& news);
+  void handle(Host& host, const HostFrame& frame, News& news);
   void read_launcher(Host& host, News& news);
-  void take_in(Host& host, const nlohmann::json& machine, News& news);
+  void register_host(Host& host, const nlohmann::json& machine, News& news);
   std::vector<JudgedHost> judged() const;
   void judge(bool is_late, News& news);
   void take_exit(Host& host, int wait_status, News& news);

@@ -60,7 +60,7 @@ std::string done_note(const std::string& what) {
 RunProcess::RunProcess(RunOptions options)
     : options_(std::move(options)),
       control_(Control::create(directory_.path())),
-      board_(RankBoard::create(directory_.path(), options_.ranks)),
+      page_(StatusPage::create(directory_.path(), options_.ranks)),
       history_(directory_.path(), {options_.config_json, options_.plan_hash, options_.ranks, options_.plan_steps,
                                    options_.metrics, machine_text(options_.machine)}),
       server_(options_.socket_path.empty() ? directory_.path() + "/socket" : options_.socket_path,
@@ -82,17 +82,17 @@ RunProcess::~RunProcess() {
   ::close(wake_);
 }
 
-RunOutcome RunProcess::run(const std::function<void(const ToldMessage&)>& on_message) {
+RunOutcome RunProcess::run(const std::function<void(const ReportedMessage&)>& on_message) {
   on_message_ = on_message;
   if (mpi_token_.empty()) publish(LogMessage{LogMessage::supervisor, mpi_guard_missing()});
   do {
     run_once();
-    if (over_) heed_interrupts();
+    if (over_) handle_interrupts();
   } while (over_ && !history_.failure() && !stopping_ && !kill_asked_);
-  tell_restart();
+  report_restart();
   const FinishedMessage finished{run_end(), progress_->completed_steps()};
   publish(finished);
-  flush_watchers();
+  flush_clients();
   return {finished.end, finished.steps, history_.failure()};
 }
 
@@ -102,23 +102,23 @@ void RunProcess::run_once() {
   progress_ = std::make_unique<Progress>(step_counts(options_.plan_steps, options_.ranks), options_.metrics);
   const MemoryFacts memory{options_.rank_bytes, usable_memory_bytes()};
   watchdog_ = std::make_unique<Watchdog>(options_.plan_hash, options_.plan_steps, options_.limits, memory);
-  board_.clear();
+  page_.clear();
   remove_telemetry(directory_.path());
   over_ = false;
-  if (options_.hosts && !reach_hosts()) return take_news(hosts_->end(options_.exit_grace_ns));
+  if (options_.hosts && !reach_hosts()) return handle_news(hosts_->end(options_.exit_grace_ns));
   start_ranks();
   std::optional<int> wait_status;
   while (!wait_status && !over_ && !watchdog_->abandons_launcher()) {
     wait_for_news();
     wait_status = ranks_->wait_status();
-    // What it has started on hosts ends with it, and is told later; but a signal to it is the cause of all that.
+    // What it has started on hosts ends with it, and is reported later; but a signal to it is the cause of all that.
     if (wait_status && hosts_ && hosts_->has_running() && !WIFSIGNALED(*wait_status)) wait_status.reset();
     read_output();
     follow_ranks();
     watch(wait_status);
-    serve_watchers();
-    heed_interrupts();
-    heed_pause();
+    serve_clients();
+    handle_interrupts();
+    handle_pause();
   }
   if (!wait_status) end_by_force();
   end_ranks();
@@ -153,24 +153,24 @@ bool RunProcess::reach_hosts() {
   while (!hosts_->is_ready() && !over_ && !stopping_) {
     wait_for_news();
     follow_hosts();
-    serve_watchers();
-    heed_interrupts();
-    heed_pause();
+    serve_clients();
+    handle_interrupts();
+    handle_pause();
   }
   return !over_ && !stopping_;
 }
 
 void RunProcess::follow_hosts() {
-  if (hosts_) take_news(hosts_->serve());
+  if (hosts_) handle_news(hosts_->serve());
 }
 
-void RunProcess::take_news(const RunHosts::News& news) {
+void RunProcess::handle_news(const RunHosts::News& news) {
   for (const LogMessage& line : news.lines) publish(line);
   for (const HostReport& report : news.reports) {
     for (const Message& message : progress_->take(report)) publish(message);
   }
   if (news.failure && !over_) {
-    if (std::ranges::all_of(progress_->sights(), is_done))
+    if (std::ranges::all_of(progress_->observations(), is_done))
       publish(LogMessage{LogMessage::supervisor, done_note(*news.failure)});
     else take_failure(FailureMessage{-1, "", "", *news.failure});
   }
@@ -228,10 +228,10 @@ void RunProcess::follow_ranks() {
   more_telemetry_ = report.more;
 }
 
-void RunProcess::serve_watchers() {
-  for (const auto& [request, watcher] : server_.serve()) {
+void RunProcess::serve_clients() {
+  for (const auto& [request, client] : server_.serve()) {
     if (request.kind == Request::Kind::steps) {
-      server_.send_to(watcher, to_json_line(history_.steps(request.from, request.to)));
+      server_.send_to(client, to_json_line(history_.steps(request.from, request.to)));
       continue;
     }
     if (request.kind == Request::Kind::keep) {
@@ -245,7 +245,7 @@ void RunProcess::serve_watchers() {
   over_ = over_ || kill_asked_;
 }
 
-void RunProcess::heed_interrupts() {
+void RunProcess::handle_interrupts() {
   int count = interrupts_.load();
   if (count == 0) return;
   if (!stopping_) {
@@ -272,25 +272,25 @@ bool RunProcess::stops_in_time() {
 
 // The ranks first: whoever sees this process stopped finds them stopped, too. It is asked again before this process
 // stops, since a SIGCONT that came meanwhile would be the last.
-void RunProcess::heed_pause() {
+void RunProcess::handle_pause() {
   if (!pause_asked_) return;
   if (hosts_) hosts_->pause();
   if (ranks_) ranks_->pause();
   if (pause_asked_.exchange(false)) ::raise(SIGSTOP);
-  if (ranks_) ranks_->go_on();
-  if (hosts_) hosts_->go_on();
+  if (ranks_) ranks_->resume();
+  if (hosts_) hosts_->resume();
 }
 
 void RunProcess::watch(std::optional<int> wait_status) {
-  const RunObservation seen{clock_.tick(monotonic_ns()), progress_->sights(), &ranks_->exit_report(), wait_status,
-                            ranks_->starter_state()};
+  const RunObservation seen{clock_.tick(monotonic_ns()), progress_->observations(), &ranks_->exit_report(), wait_status,
+                            ranks_->launcher_state()};
   std::optional<FailureMessage> failure = watchdog_->look(seen);
   for (std::string& notice : watchdog_->take_notices()) publish(LogMessage{LogMessage::supervisor, std::move(notice)});
   if (failure && !over_) take_failure(std::move(*failure));
 }
 
 void RunProcess::take_failure(FailureMessage failure) {
-  tell_restart();
+  report_restart();
   over_ = true;
   failure.message += full_disk_note(directory_.path()) + address_space_note(options_.rank_bytes) + stack_note();
   const bool is_wanted = !stopping_ && !stop_asked_;
@@ -305,7 +305,7 @@ void RunProcess::take_failure(FailureMessage failure) {
   publish(failure);
 }
 
-void RunProcess::tell_restart(std::optional<int64_t> first_step) {
+void RunProcess::report_restart(std::optional<int64_t> first_step) {
   if (!restarting_) return;
   RestartMessage restart = *std::exchange(restarting_, std::nullopt);
   if (first_step && *first_step != restart.from_step) {
@@ -324,13 +324,13 @@ void RunProcess::end_by_force() {
     wait_for_news();
     follow_hosts();
     read_output();
-    serve_watchers();
+    serve_clients();
   }
 }
 
 void RunProcess::end_ranks() {
   const std::vector<std::string> left = ranks_->end(options_.exit_grace_ns);
-  if (hosts_) take_news(hosts_->end(options_.hosts->end_ns));
+  if (hosts_) handle_news(hosts_->end(options_.hosts->end_ns));
   do {
     read_output();
     follow_ranks();
@@ -341,7 +341,7 @@ void RunProcess::end_ranks() {
   }
 }
 
-void RunProcess::flush_watchers() {
+void RunProcess::flush_clients() {
   int64_t deadline = monotonic_ns() + flush_ns;
   while (server_.has_unsent() && monotonic_ns() < deadline) {
     std::vector<pollfd> entries;
@@ -352,15 +352,15 @@ void RunProcess::flush_watchers() {
 }
 
 void RunProcess::publish(const Message& message) {
-  if (auto* step = std::get_if<StepMessage>(&message)) tell_restart(step->step);
+  if (auto* step = std::get_if<StepMessage>(&message)) report_restart(step->step);
   if (auto* trace = std::get_if<TraceMessage>(&message); trace && !is_sendable(*trace)) {
     if (!std::exchange(left_out_a_trace_, true)) publish(LogMessage{LogMessage::supervisor, unsendable_note(*trace)});
     return;
   }
   const std::optional<LogMessage> lost = history_.add(message);
-  const ToldMessage told(message);
-  if (server_.has_watchers()) server_.send(told.line());
-  on_message_(told);
+  const ReportedMessage reported(message);
+  if (server_.has_clients()) server_.send(reported.line());
+  on_message_(reported);
   if (lost) publish(*lost);
 }
 

@@ -13,21 +13,21 @@
 #include "engine/session/control.h"
 #include "engine/session/messages.h"
 #include "engine/session/progress.h"
-#include "engine/session/rank_board.h"
 #include "engine/session/rank_group.h"
+#include "engine/session/reported_message.h"
 #include "engine/session/run_clock.h"
 #include "engine/session/run_history.h"
 #include "engine/session/run_hosts.h"
+#include "engine/session/run_server.h"
 #include "engine/session/session_directory.h"
-#include "engine/session/told_message.h"
+#include "engine/session/status_page.h"
 #include "engine/session/watchdog.h"
-#include "engine/session/watcher_server.h"
 
 namespace shardscope {
 
 struct RunOptions {
   std::string config_json;  // text of the run file, overrides applied; the ranks read it as DIR/config.json
-  std::string data_json;    // what its data are now; the ranks read it as DIR/data.json; empty: they are not told
+  std::string data_json;    // what its data are now; the ranks read it as DIR/data.json; empty: they are not given
   Machine machine;          // for which the plan was made; the ranks read it as DIR/machine.json
   uint64_t plan_hash = 0;
   int ranks = 1;
@@ -42,7 +42,7 @@ struct RunOptions {
   WatchdogLimits limits;
   std::function<int64_t()> restart_step;  // with which ranks that are started again begin; empty: 0
   int max_restarts = 0;                   // how often the ranks are started again after one was lost
-  int64_t exit_grace_ns = 2'000'000'000;  // between SIGTERM to the starter and SIGKILL to all, and then for their end
+  int64_t exit_grace_ns = 2'000'000'000;  // between SIGTERM to the launcher and SIGKILL to all, and then for their end
 };
 
 // What is said at the first interrupt.
@@ -55,7 +55,7 @@ struct RunOutcome {
 };
 
 // One run from start to end: makes the session directory and the socket, starts the ranks, follows their telemetry,
-// tells watchers and the caller, notices what goes wrong, starts the ranks again where that was asked for, and leaves
+// tells clients and the caller, notices what goes wrong, starts the ranks again where that was asked for, and leaves
 // nothing behind: no process, no socket, no directory, however it ends. The ranks die with the thread that calls run().
 class RunProcess {
  public:
@@ -68,20 +68,20 @@ class RunProcess {
   const std::string& session_directory() const { return directory_.path(); }
   const std::string& socket_path() const { return server_.path(); }
 
-  // Blocks until the end; `on_message` gets what a watcher gets after its snapshot. Throws Failure (start_program)
+  // Blocks until the end; `on_message` gets what a client gets after its snapshot. Throws Failure (start_program)
   // when the ranks cannot be started. Call it once.
-  RunOutcome run(const std::function<void(const ToldMessage&)>& on_message);
+  RunOutcome run(const std::function<void(const ReportedMessage&)>& on_message);
 
   // What Ctrl-C means: the first call asks for a stop after the current step, the second (or time) ends the run by
   // force. Callable from a signal handler and from any thread.
   void interrupt() noexcept;
-  // Asks for a stop after the current step, as a watcher may. From within run().
+  // Asks for a stop after the current step, as a client may. From within run().
   void stop();
   // What Ctrl-Z means: stops the ranks, then this process, until it is continued (fg). Deadlines stand still. Callable
   // as interrupt().
   void pause() noexcept;
   // What SIGCONT means: a pause that was asked for and has not begun will not. Callable as interrupt().
-  void go_on() noexcept { pause_asked_ = false; }
+  void resume() noexcept { pause_asked_ = false; }
 
  private:
   // Starts the ranks and follows them to their end, which may be by force.
@@ -89,31 +89,31 @@ class RunProcess {
   void start_ranks();
   bool reach_hosts();  // false where the run is over before all have come
   void follow_hosts();
-  void take_news(const RunHosts::News& news);
+  void handle_news(const RunHosts::News& news);
   void request_stop();
   void wake() noexcept;
   void wait_for_news();
   void read_output();
   void follow_ranks();
-  void serve_watchers();
-  void heed_interrupts();
+  void serve_clients();
+  void handle_interrupts();
   bool stops_in_time();
-  void heed_pause();
+  void handle_pause();
   void watch(std::optional<int> wait_status);
   void take_failure(FailureMessage failure);
-  void tell_restart(std::optional<int64_t> first_step = {});
+  void report_restart(std::optional<int64_t> first_step = {});
   void end_by_force();
   void end_ranks();
-  void flush_watchers();
+  void flush_clients();
   void publish(const Message& message);
   RunEnd run_end() const;
 
   RunOptions options_;
   SessionDirectory directory_;
   Control control_;
-  RankBoard board_;
+  StatusPage page_;
   RunHistory history_;
-  WatcherServer server_;
+  RunServer server_;
   std::string mpi_token_;
   RunClock clock_;
   // Of the current start of the ranks:
@@ -122,11 +122,11 @@ class RunProcess {
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<Watchdog> watchdog_;
   int restarts_ = 0;
-  std::optional<RestartMessage> restarting_;  // told with the first step, which shows where the ranks go on
+  std::optional<RestartMessage> restarting_;  // reported with the first step, which shows where the ranks go on
   bool more_telemetry_ = false;
   bool left_out_a_trace_ = false;  // for its size; said once
   bool over_ = false;              // it has failed, or is to be ended by force
-  std::function<void(const ToldMessage&)> on_message_;
+  std::function<void(const ReportedMessage&)> on_message_;
 
   std::atomic<int> interrupts_ = 0;
   std::atomic<bool> pause_asked_ = false;

@@ -165,16 +165,16 @@ void RunRecorder::remove_old() {
     kept_.clear();
 }
 
-void RunRecorder::add(const ToldMessage& told) {
+void RunRecorder::add(const ReportedMessage& reported) {
   if (!is_open_) return;
-  const Message& message = told;
+  const Message& message = reported;
   try {
     const bool is_end = std::holds_alternative<FinishedMessage>(message);
     const bool is_turn = is_end || std::holds_alternative<RestartMessage>(message);
     has_step_ = has_step_ || std::holds_alternative<StepMessage>(message);
     if (auto* trace = std::get_if<TraceMessage>(&message)) traces_[static_cast<size_t>(trace->choice)] = *trace;
     if (is_turn || std::chrono::steady_clock::now() - traced_ >= traces_every) write_traces();
-    if (!std::holds_alternative<TraceMessage>(message)) put(messages_, told.line());
+    if (!std::holds_alternative<TraceMessage>(message)) put(messages_, reported.line());
     if (const std::optional<Error> loss = is_end ? messages_.loss() : std::nullopt) throw Failure(*loss);
     if (const auto displaced = is_end ? held_.displaced() : std::nullopt)
       throw Failure(Error{unwritable_file, displaced->what, in_file(held_.path()), "name the record where it is now"});

@@ -12,13 +12,13 @@
 #include "engine/machine/machine.h"
 #include "engine/session/messages.h"
 #include "engine/session/record_files.h"
-#include "engine/session/told_message.h"
+#include "engine/session/reported_message.h"
 
 namespace shardscope {
 
-// Writes the record of a run (engine/session/recorded_run.h) while the run goes on: what was told is in the files when
-// add() returns, but for traces, which come often and are large: of these the newest are, that were told `traces_every`
-// ago or longer, and all at a restart and at the end.
+// Writes the record of a run (engine/session/recorded_run.h) while the run goes on: what was reported is in the files
+// when add() returns, but for traces, which come often and are large: of these the newest are, that were reported
+// `traces_every` ago or longer, and all at a restart and at the end.
 //
 // A record takes the place of another in the stages of a LiveFile (engine/base/live_file.h), file by file, since the
 // folder may hold checkpoints and other files of the user, which stay where they are:
@@ -51,11 +51,12 @@ class RunRecorder {
   void begin();
   // What begin() has done, likewise, where another part of the start has failed.
   void undo();
-  // What watchers are told, after Hello. Throws Failure (unwritable_file, also where somebody has removed or truncated
+  // What clients are sent, after Hello. Throws Failure (unwritable_file, also where somebody has removed or truncated
   // what was written, or moved the folder, at the end); nothing is written from then on.
-  void add(const ToldMessage& told);
-  void add(const Message& message) { add(ToldMessage(message)); }
-  // The run has ended well: removes the record of before, unless no step was told: it has more to say than the new one.
+  void add(const ReportedMessage& reported);
+  void add(const Message& message) { add(ReportedMessage(message)); }
+  // The run has ended well: removes the record of before, unless no step was reported: it has more to say than the new
+  // one.
   void complete();
   // The folder of the record of before, from begin() to complete(), or to which it was moved; empty: there was none.
   const std::string& kept() const { return kept_; }
@@ -74,7 +75,7 @@ class RunRecorder {
   LiveFile messages_, run_file_, machine_, header_;
   std::string kept_;
   bool is_open_ = false, has_step_ = false;
-  std::array<std::optional<TraceMessage>, std::size(RecordFiles::choices)> traces_;  // told, not yet written
+  std::array<std::optional<TraceMessage>, std::size(RecordFiles::choices)> traces_;  // reported, not yet written
   std::chrono::steady_clock::time_point traced_;
 };
 

@@ -51,11 +51,11 @@ class ShellServer {
   std::list<Client> clients_;
 };
 
-// Named to ranks' starters: the socket that run_remote_shell() connects to.
+// Named to ranks' launchers: the socket that run_remote_shell() connects to.
 inline constexpr const char* shell_variable = "SHARDSCOPE_REMOTE_SHELL";
 
-// Asks the starter of the run to run `command` on `host`, waits for its end and gives its exit code; 1 where the
-// starter is not there.
+// Asks the launcher of the run to run `command` on `host`, waits for its end and gives its exit code; 1 where the
+// launcher is not there.
 int run_remote_shell(const std::string& host, const std::vector<std::string>& command);
 
 }  // namespace shardscope

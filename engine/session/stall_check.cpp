@@ -39,16 +39,16 @@ int innocence(char state) { return state == 'D' ? 0 : state == 'R' ? 1 : 2; }
 
 }  // namespace
 
-std::optional<FailureMessage> StallCheck::look(std::span<const RankSight> ranks, int64_t now_ns) {
+std::optional<FailureMessage> StallCheck::look(std::span<const RankObservation> ranks, int64_t now_ns) {
   follow(ranks, now_ns);
   const int rank = last_rank(ranks);
   if (rank < 0) return std::nullopt;
-  const RankSight& sight = ranks[rank];
-  const RankPhase phase = phase_of(sight);
+  const RankObservation& observation = ranks[rank];
+  const RankPhase phase = phase_of(observation);
   const int64_t limit = limit_ns(phase);
   if (now_ns - since_[rank].since_ns <= limit) return std::nullopt;
   const double seconds = static_cast<double>(limit) * 1e-9;
-  if (std::none_of(ranks.begin(), ranks.end(), [](const RankSight& one) { return one.process.pid != 0; })) {
+  if (std::none_of(ranks.begin(), ranks.end(), [](const RankObservation& one) { return one.process.pid != 0; })) {
     return FailureMessage{
         -1, "", "",
         fmt::format("mpirun has started no rank within {:g} s (--deadline {}=SECONDS)", seconds, name(phase))};
@@ -57,15 +57,15 @@ std::optional<FailureMessage> StallCheck::look(std::span<const RankSight> ranks,
   for (int other = 0; other < static_cast<int>(ranks.size()); ++other) {
     if (other != rank && !has_finished(ranks[other])) waiting.push_back(other);
   }
-  std::string text = fmt::format("rank {} {} for {:g} s", rank, doing(phase, sight.process.pid != 0), seconds);
-  if (phase == RankPhase::training) text += place_of(sight, plan_steps_.of(rank));
-  text += state_text(sight.process_state);
+  std::string text = fmt::format("rank {} {} for {:g} s", rank, doing(phase, observation.process.pid != 0), seconds);
+  if (phase == RankPhase::training) text += place_of(observation, plan_steps_.of(rank));
+  text += state_text(observation.process_state);
   if (!waiting.empty()) text += fmt::format("; {} wait{} for it", list_ranks(waiting), waiting.size() == 1 ? "s" : "");
   text += fmt::format(" (--deadline {}=SECONDS)", name(phase));
-  return FailureMessage{rank, "", current_op(sight, plan_steps_.of(rank)), text};
+  return FailureMessage{rank, "", current_op(observation, plan_steps_.of(rank)), text};
 }
 
-void StallCheck::follow(std::span<const RankSight> ranks, int64_t now_ns) {
+void StallCheck::follow(std::span<const RankObservation> ranks, int64_t now_ns) {
   if (since_.size() != ranks.size()) since_.assign(ranks.size(), {RankPhase::launching, 0, now_ns});
   for (size_t i = 0; i < ranks.size(); ++i) {
     const RankPhase phase = phase_of(ranks[i]);
@@ -79,9 +79,9 @@ void StallCheck::follow(std::span<const RankSight> ranks, int64_t now_ns) {
   }
 }
 
-int StallCheck::last_rank(std::span<const RankSight> ranks) const {
+int StallCheck::last_rank(std::span<const RankObservation> ranks) const {
   const auto place = [&](size_t i) {
-    const RankSight& rank = ranks[i];
+    const RankObservation& rank = ranks[i];
     const RankPhase phase = phase_of(rank);
     const bool trains = phase == RankPhase::training && rank.status;
     return std::tuple(phase, trains ? rank.status->training_step : 0, trains ? rank.status->plan_step : 0,

@@ -19,7 +19,7 @@ class StallCheck {
   StallCheck(const WatchdogLimits& limits, const PlanStepNames& plan_steps)
       : limits_(limits), plan_steps_(plan_steps) {}
 
-  std::optional<FailureMessage> look(std::span<const RankSight> ranks, int64_t now_ns);
+  std::optional<FailureMessage> look(std::span<const RankObservation> ranks, int64_t now_ns);
   // All deadlines begin anew.
   void restart() { since_.clear(); }
 
@@ -29,8 +29,8 @@ class StallCheck {
     uint64_t heartbeat = 0;
     int64_t since_ns = 0;
   };
-  void follow(std::span<const RankSight> ranks, int64_t now_ns);
-  int last_rank(std::span<const RankSight> ranks) const;
+  void follow(std::span<const RankObservation> ranks, int64_t now_ns);
+  int last_rank(std::span<const RankObservation> ranks) const;
   int64_t limit_ns(RankPhase phase) const;
 
   const WatchdogLimits& limits_;

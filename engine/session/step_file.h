@@ -20,7 +20,7 @@ class StepFile {
   StepFile(const StepFile&) = delete;
   StepFile& operator=(const StepFile&) = delete;
 
-  // Ascending without gaps; a step that is told again, by a run that began anew, drops what came after it.
+  // Ascending without gaps; a step that is reported again, by a run that began anew, drops what came after it.
   void add(const StepMessage& step);
   // Those of steps [from, to) that are there, the first `most` of them.
   std::vector<StepMessage> read(int64_t from, int64_t to, size_t most) const;

@@ -39,8 +39,8 @@ std::string telemetry_path(const std::string& session_directory, int rank);
 
 // Written by one thread of a rank: stores to a shared mapping, no lock, no allocation and, but for the clock, no system
 // call. About 50 ns a call. Every step's record reaches the reader: a rank that is step_capacity steps ahead of it
-// waits in add_step, with a beating heart and told in RankStatus::held_ns, for as long as the reader (the process that
-// started the rank, with which it dies) is stopped.
+// waits in add_step, with a beating heart and reported in RankStatus::held_ns, for as long as the reader (the process
+// that started the rank, with which it dies) is stopped.
 class TelemetryWriter {
  public:
   static constexpr int64_t step_capacity = 4096;

@@ -17,7 +17,7 @@ constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
 // Of the ranks for which `matters`, the one with the least `time`; -1: none.
 template <class Matters, class Time>
-int earliest(std::span<const RankSight> ranks, Matters matters, Time time) {
+int earliest(std::span<const RankObservation> ranks, Matters matters, Time time) {
   int first = -1;
   for (int i = 0; i < static_cast<int>(ranks.size()); ++i) {
     if (matters(ranks[i]) && (first < 0 || time(i) < time(first))) first = i;
@@ -26,9 +26,9 @@ int earliest(std::span<const RankSight> ranks, Matters matters, Time time) {
 }
 
 // An error of the rank itself, known to have come from no peer.
-bool is_root_cause(const RankSight& rank) { return rank.entry.failed_ns != 0 && !rank.entry.by_peer; }
-bool has_come(const RankSight& rank) { return rank.process.pid != 0; }
-bool has_vanished(const RankSight& rank) { return has_ended(rank) && !has_finished(rank) && !has_failed(rank); }
+bool is_root_cause(const RankObservation& rank) { return rank.entry.failed_ns != 0 && !rank.entry.by_peer; }
+bool has_come(const RankObservation& rank) { return rank.process.pid != 0; }
+bool has_vanished(const RankObservation& rank) { return has_ended(rank) && !has_finished(rank) && !has_failed(rank); }
 
 bool names_a_rank(const RunObservation& run) {
   return run.report->names_culprit() && *run.report->rank < static_cast<int>(run.ranks.size());
@@ -37,23 +37,23 @@ bool names_a_rank(const RunObservation& run) {
 // What mpirun says of a rank may be newer than the look at it, which tells what it was killed for.
 bool is_named_before_seen(const RunObservation& run) {
   if (!names_a_rank(run)) return false;
-  const RankSight& named = run.ranks[*run.report->rank];
+  const RankObservation& named = run.ranks[*run.report->rank];
   return has_come(named) && !has_ended(named) && !has_failed(named);
 }
 
-int64_t failed_ns(const RankSight& rank) {
+int64_t failed_ns(const RankObservation& rank) {
   if (rank.entry.failed_ns != 0) return rank.entry.failed_ns;
   return rank.status ? rank.status->failed_ns : 0;
 }
 
-bool ended_badly(const RankSight& rank) { return rank.exit_status.value_or(0) != 0; }
+bool ended_badly(const RankObservation& rank) { return rank.exit_status.value_or(0) != 0; }
 
 bool all_are_done(const RunObservation& run) {
   return !run.report->names_culprit() && std::ranges::all_of(run.ranks, is_done);
 }
 
 // Of ranks that vanished at the same time: one that was ended by the others' end comes last.
-int innocence(const RankSight& rank) {
+int innocence(const RankObservation& rank) {
   if (!ended_badly(rank)) return 1;
   return WIFSIGNALED(*rank.exit_status) && WTERMSIG(*rank.exit_status) == SIGTERM ? 2 : 0;
 }
@@ -92,8 +92,8 @@ std::optional<FailureMessage> Watchdog::decide(const RunObservation& run) {
   if (auto failure = hanging_shutdown(run)) return failure;
   if (is_abnormal(run)) {
     if (!abnormal_since_) abnormal_since_ = run.now_ns;
-    const bool told = (run.report->names_culprit() || run.wait_status) && !is_named_before_seen(run);
-    const bool heard = told || std::any_of(run.ranks.begin(), run.ranks.end(), is_root_cause);
+    const bool reported = (run.report->names_culprit() || run.wait_status) && !is_named_before_seen(run);
+    const bool heard = reported || std::any_of(run.ranks.begin(), run.ranks.end(), is_root_cause);
     const int64_t patience_ns = limits_.report_ns * (awaits_word(run) ? WatchdogLimits::late_reports : 1);
     if (heard || run.now_ns - *abnormal_since_ > patience_ns) return verdict(run);
     return std::nullopt;
@@ -124,8 +124,8 @@ std::optional<FailureMessage> Watchdog::halted(const RunObservation& run) {
     failure.message += option;
     return failure;
   }
-  if (!run.wait_status && too_long(run.ranks.size(), run.starter_state)) {
-    return FailureMessage{-1, "", "", fmt::format("mpirun {}{}", words(run.starter_state), option)};
+  if (!run.wait_status && too_long(run.ranks.size(), run.launcher_state)) {
+    return FailureMessage{-1, "", "", fmt::format("mpirun {}{}", words(run.launcher_state), option)};
   }
   return std::nullopt;
 }
@@ -199,7 +199,7 @@ bool Watchdog::is_abnormal(const RunObservation& run) const {
   bool all_finished = std::all_of(run.ranks.begin(), run.ranks.end(), has_finished);
   if (run.wait_status) return *run.wait_status != 0 || !all_finished;
   return std::any_of(run.ranks.begin(), run.ranks.end(),
-                     [](const RankSight& rank) { return has_failed(rank) || has_vanished(rank); });
+                     [](const RankObservation& rank) { return has_failed(rank) || has_vanished(rank); });
 }
 
 bool Watchdog::waits_for_debugger(const RunObservation& run) {
@@ -245,8 +245,8 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
   if (by_signal && unseen != run.ranks.end() && std::ranges::any_of(run.ranks, has_come)) {
     return killed(run, static_cast<int>(unseen - run.ranks.begin()), code - 128);
   }
-  const bool is_told = code == 0 || by_signal || peers_complain || code == ExitReport::lost_daemon;
-  if (first_gone >= 0 && (is_told || was_killed_by_others(run, first_gone))) {
+  const bool is_reported = code == 0 || by_signal || peers_complain || code == ExitReport::lost_daemon;
+  if (first_gone >= 0 && (is_reported || was_killed_by_others(run, first_gone))) {
     const int status = run.ranks[first_gone].exit_status.value_or(0);
     if (WIFSIGNALED(status)) return killed(run, first_gone, WTERMSIG(status));
     if (by_signal) return killed(run, first_gone, code - 128);
@@ -257,7 +257,7 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
 
 FailureMessage Watchdog::lost(const RunObservation& run, int rank, const std::string& what, const std::string& signal) {
   lost_a_rank_ = true;
-  const RankSight& seen = run.ranks[rank];
+  const RankObservation& seen = run.ranks[rank];
   return {rank, signal, current_op(seen, plan_steps_.of(rank)),
           fmt::format("rank {} {}{}", rank, what, place_of(seen, plan_steps_.of(rank)))};
 }
@@ -275,7 +275,7 @@ FailureMessage Watchdog::killed(const RunObservation& run, int rank, int signal)
 }
 
 FailureMessage Watchdog::own_error(const RunObservation& run, int rank) const {
-  const RankSight& seen = run.ranks[rank];
+  const RankObservation& seen = run.ranks[rank];
   return {rank, "", current_op(seen, plan_steps_.of(rank)), fmt::format("rank {} failed: {}", rank, own_words(seen))};
 }
 

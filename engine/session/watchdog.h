@@ -16,10 +16,10 @@ namespace shardscope {
 
 struct RunObservation {
   int64_t now_ns = 0;  // of a clock that stands still while the run is paused
-  std::span<const RankSight> ranks;
+  std::span<const RankObservation> ranks;
   const ExitReport* report = nullptr;
-  std::optional<int> wait_status;  // of the starter (mpirun), once it has ended and all its output is read
-  char starter_state = 'S';        // its letter, as a rank's
+  std::optional<int> wait_status;  // of the launcher (mpirun), once it has ended and all its output is read
+  char launcher_state = 'S';       // its letter, as a rank's
 };
 
 // For the sentence about a rank that the kernel has killed for lack of memory; 0: not known.
@@ -71,7 +71,7 @@ class Watchdog {
   WatchdogLimits limits_;
   MemoryFacts memory_;
   StallCheck stall_;
-  std::vector<int64_t> halted_since_;  // of the ranks, then of the starter
+  std::vector<int64_t> halted_since_;  // of the ranks, then of the launcher
   std::vector<int64_t> gone_since_;
   std::vector<bool> debugged_;
   std::vector<std::string> notices_;

@@ -216,7 +216,7 @@ void Checkpointing::begin(int64_t done) {
     if (world_.rank() == 0) {
       folder_ =
           std::make_unique<CheckpointFolder>(options_.folder, calls_, options_.say, dying_writer_patience_of_ranks);
-      folder_->go_on_from(resumed_, damaged_);
+      folder_->continue_from(resumed_, damaged_);
     }
   } catch (const Failure& failure) {
     error = failure;
@@ -320,7 +320,7 @@ void Checkpointing::advance(bool wait) {
   }
   if (std::exchange(all_calls_made_, calls) != calls) options_.on_progress();
   if (busy) return;
-  if (failed) return give_up();
+  if (failed) return abandon();
   if (stage_ == Stage::completing) {
     stage_ = Stage::idle;
     return;
@@ -365,11 +365,11 @@ void Checkpointing::collect_hashes() {
   }
 }
 
-void Checkpointing::give_up() {
+void Checkpointing::abandon() {
   stage_ = Stage::idle;
   if (folder_) folder_->abandon(index_.step);
   const std::optional<Failure> error = std::exchange(error_, std::nullopt);
-  if (!options_.go_on_after_error) return exchange_.throw_together(error);
+  if (!options_.continue_after_error) return exchange_.throw_together(error);
   if (error) options_.say(fmt::format("{}: {}; training goes on", step_folder_name(index_.step), error->what()));
   world_.barrier();  // what was removed can be begun again
 }

@@ -28,7 +28,7 @@ struct CheckpointOptions {
   int keep = 3;            // that remain, the newest
   // What a checkpoint that cannot be written means: true, the run goes on without it; false, it ends with that error,
   // since what it learns from there on would be lost with it.
-  bool go_on_after_error = false;
+  bool continue_after_error = false;
   // A checkpoint (DIR/step_000120), or a folder of them: the newest whole one. Empty: training begins at step 0.
   std::string resume;
   bool allow_changed_data = false;  // a checkpoint of other data is no error, nor data that change before a restart
@@ -85,7 +85,7 @@ class Checkpointing {
   void advance(bool wait);
   void finish();
   void collect_hashes();
-  void give_up();
+  void abandon();
   void take_error();
 
   const Plan& plan_;

@@ -136,7 +136,7 @@ void import_parameters(const Plan& plan, const std::string& path, const std::str
 
   const FileCalls calls;
   CheckpointFolder checkpoints(folder, calls, report);
-  checkpoints.go_on_from(std::nullopt, {});
+  checkpoints.continue_from(std::nullopt, {});
   CheckpointFile& only = index.files.at(0);
   std::vector<std::byte> image(static_cast<size_t>(only.bytes)), value;
   const std::string header = file_layout(index, 0).header();

@@ -13,7 +13,7 @@
 #include "engine/comm/mpi_world.h"
 #include "engine/machine/host_machine.h"
 #include "engine/machine/machine_file.h"
-#include "engine/session/rank_seat.h"
+#include "engine/session/rank_registration.h"
 #include "engine/session/rank_words.h"
 #include "engine/worker/common_instruction_set.h"
 #include "engine/worker/cpu_binding.h"
@@ -33,14 +33,15 @@ void say(int rank, const char* text) {
 
 class RankProcess {
  public:
-  RankProcess(MpiRuntime& mpi, RankSeat& seat, const RankOptions& options) : mpi_(mpi), seat_(seat), options_(options) {
+  RankProcess(MpiRuntime& mpi, RankRegistration& registration, const RankOptions& options)
+      : mpi_(mpi), registration_(registration), options_(options) {
     if (!has_session()) return;
     telemetry_ = std::make_unique<TelemetryWriter>(options.session_directory, mpi.rank(), mpi.size());
   }
 
   // The plan that all ranks hold, or nothing after telling why there is none.
   std::unique_ptr<const Plan> agree_on_plan(Communicator& ranks) {
-    seat_.enter(RankPhase::planning);
+    registration_.enter(RankPhase::planning);
     std::unique_ptr<const Plan> plan;
     std::string error;
     try {
@@ -51,7 +52,7 @@ class RankProcess {
     } catch (const std::exception& thrown) {
       error = thrown.what();
     }
-    seat_.enter(RankPhase::agreeing);
+    registration_.enter(RankPhase::agreeing);
     int without_plan = 0;
     for (int missing : RankExchange(ranks).gather(plan ? 0 : 1)) without_plan += missing;
     if (without_plan == 0) {
@@ -73,14 +74,14 @@ class RankProcess {
     const std::string instructions = agree_on_instruction_set(ranks);
     if (!instructions.empty() && mpi_.rank() == 0 && !is_quiet()) say(0, instructions.c_str());
     omp_set_num_threads(plan.threads_per_rank);
-    seat_.enter(RankPhase::allocating);
+    registration_.enter(RankPhase::allocating);
     const int64_t bytes = rank_memory_bytes(plan);
     RankWorld world = make_world(ranks, bytes);
     std::optional<Control> control;
     if (has_session()) control = Control::open(options_.session_directory);
     TrainHooks hooks;
     hooks.telemetry = telemetry_.get();
-    hooks.on_phase = [this](RankPhase phase) { seat_.enter(phase); };
+    hooks.on_phase = [this](RankPhase phase) { registration_.enter(phase); };
     hooks.control = control ? &*control : nullptr;
     hooks.parameter_file = options_.parameter_file;
     hooks.keep_going = options_.keep_going;
@@ -101,8 +102,8 @@ class RankProcess {
 
   [[noreturn]] void end_run(const std::exception& error) {
     if (telemetry_) telemetry_->fail(own_words(error, mpi_.rank()));
-    seat_.fail(error);
-    if (!seat_.is_watched()) say(mpi_.rank(), error.what());
+    registration_.fail(error);
+    if (!registration_.is_watched()) say(mpi_.rank(), error.what());
     if (mpi_.rank() == 0 && options_.on_failure) options_.on_failure();
     mpi_.abort(failed);
   }
@@ -127,12 +128,12 @@ class RankProcess {
 
   void refuse(const std::string& error, bool aloud) {
     if (telemetry_) telemetry_->fail(error);
-    if (aloud) seat_.fail(std::runtime_error(error));
-    if (aloud && !seat_.is_watched()) say(mpi_.rank(), error.c_str());
+    if (aloud) registration_.fail(std::runtime_error(error));
+    if (aloud && !registration_.is_watched()) say(mpi_.rank(), error.c_str());
   }
 
   MpiRuntime& mpi_;
-  RankSeat& seat_;
+  RankRegistration& registration_;
   const RankOptions& options_;
   std::unique_ptr<TelemetryWriter> telemetry_;
 };
@@ -142,12 +143,12 @@ class RankProcess {
 int run_rank(int argc, char** argv, const RankOptions& options) {
   try {
     if (options.bind_cpus) bind_to_share_of_cpus();
-    RankSeat seat(options.session_directory, rank_of_environment());
-    seat.enter(RankPhase::connecting);
+    RankRegistration registration(options.session_directory, rank_of_environment());
+    registration.enter(RankPhase::connecting);
     MpiRuntime mpi(argc, argv);
     std::unique_ptr<RankProcess> process;
     try {
-      process = std::make_unique<RankProcess>(mpi, seat, options);
+      process = std::make_unique<RankProcess>(mpi, registration, options);
       const std::unique_ptr<Communicator> ranks = make_mpi_communicator();
       const std::unique_ptr<const Plan> plan = process->agree_on_plan(*ranks);
       if (!plan) return refused;
@@ -155,8 +156,8 @@ int run_rank(int argc, char** argv, const RankOptions& options) {
       return 0;
     } catch (const std::exception& error) {
       if (process) process->end_run(error);
-      seat.fail(error);
-      if (!seat.is_watched()) say(mpi.rank(), error.what());
+      registration.fail(error);
+      if (!registration.is_watched()) say(mpi.rank(), error.what());
       mpi.abort(failed);
     }
   } catch (const std::exception& error) {

@@ -41,8 +41,8 @@ struct RankOptions {
 //   0  trained, or stopped when asked
 //   2  nothing was begun: the run file is wrong, the ranks hold different plans, or are not as many as the mesh's
 //      devices (rank 0 says so on standard error; a rank that fails alone says so itself)
-// A rank that fails later ends the whole run with exit code 1. What it says, with its rank, goes to the session's board
-// where there is one, and is the starter's to print; else to standard error.
+// A rank that fails later ends the whole run with exit code 1. What it says, with its rank, goes to the session's page
+// where there is one, and is the launcher's to print; else to standard error.
 int run_rank(int argc, char** argv, const RankOptions& options);
 
 }  // namespace shardscope

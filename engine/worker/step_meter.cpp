@@ -8,7 +8,7 @@ namespace shardscope {
 namespace {
 
 constexpr double least_interval_ms = 500;
-constexpr double events_a_millisecond = 100;  // of traces that are sent to watchers
+constexpr double events_a_millisecond = 100;  // of traces that are sent to clients
 
 int64_t thread_cpu_ns() {
   timespec time{};
@@ -32,7 +32,7 @@ void StepMeter::start() {
 
 void StepMeter::pause() { enter(phase_); }
 
-void StepMeter::go_on() {
+void StepMeter::resume() {
   cpu_mark_ns_ = thread_cpu_ns();
   time_.end_ns = monotonic_ns();
 }

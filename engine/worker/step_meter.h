@@ -21,7 +21,7 @@ class StepMeter : public ExecutionObserver {
   void start();  // of a training step's plan steps
   // Around what is done between two plan steps and belongs to none: making the inputs of a microbatch.
   void pause();
-  void go_on();
+  void resume();
   void begin(int position) override;
   void end(int position, int64_t waited_ns, int64_t bytes) override;
   // Writes busy_ms, cpu_ms and wait_ms since start().

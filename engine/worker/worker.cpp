@@ -20,7 +20,7 @@
 #include "engine/worker/data_check.h"
 #include "engine/worker/input_filler.h"
 #include "engine/worker/load_weights.h"
-#include "engine/worker/lost_loss.h"
+#include "engine/worker/non_finite_loss.h"
 #include "engine/worker/outside_memory.h"
 #include "engine/worker/parameter_file.h"
 #include "engine/worker/rank_exchange.h"
@@ -101,14 +101,16 @@ class Training {
       const auto begin = std::chrono::steady_clock::now();
       inputs_.fill(step, microbatch);
       making_inputs += std::chrono::steady_clock::now() - begin;
-      meter_.go_on();
+      meter_.resume();
     };
-    run.go_on = [this](const Task& task) { return hooks_.keep_going || task.phase != Phase::update || !lost_metric(); };
+    run.go_on = [this](const Task& task) {
+      return hooks_.keep_going || task.phase != Phase::update || !non_finite_metric();
+    };
     meter_.start();
     executor_.run(purpose_, context, run);
-    if (const Metric* lost = hooks_.keep_going ? nullptr : lost_metric()) {
+    if (const Metric* lost = hooks_.keep_going ? nullptr : non_finite_metric()) {
       const std::string what = fmt::format("{} is {}", lost->name, scalar(executor_, value_here(*lost)));
-      throw explain_lost_loss(plan_, executor_, world_, context, run.begin_microbatch, what);
+      throw explain_non_finite_loss(plan_, executor_, world_, context, run.begin_microbatch, what);
     }
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start - making_inputs;
 
@@ -181,7 +183,7 @@ class Training {
   int value_here(const Metric& metric) const { return metric.values.at(static_cast<size_t>(executor_.stage())); }
 
   // One that is infinite or nan; null where all are numbers.
-  const Metric* lost_metric() const {
+  const Metric* non_finite_metric() const {
     for (const Metric& metric : plan_.metrics) {
       if (metric.source == MetricSource::step && !std::isfinite(scalar(executor_, value_here(metric)))) return &metric;
     }
@@ -267,7 +269,7 @@ int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<st
     Training training(plan, steps, world, memory, hooks);
     enter(RankPhase::training);
     int64_t done = training.first_step();
-    for (bool go_on = true; go_on && done < steps; ++done) go_on = training.step(done);
+    for (bool goes_on = true; goes_on && done < steps; ++done) goes_on = training.step(done);
     enter(RankPhase::finishing);
     training.end(done);
     if (hooks.telemetry) hooks.telemetry->set_state(RankState::finished);

@@ -20,7 +20,7 @@ class Announcement : public QObject {
   void made();
 };
 
-// Makes a value on another thread, for what takes longer than a turn of the event loop may. The newest wish wins: an
+// Makes a value on another thread, for what takes longer than an event-loop iteration may. The newest wish wins: an
 // older one that has not begun is dropped, one that has is asked to stop and what it still makes is dropped. Whoever
 // owns this waits for nothing, not at its end.
 template <class T>

@@ -7,8 +7,8 @@
 
 namespace shardscope {
 
-// How each array lies in the shown plan and in the pinned ones, optimizer state included: the arrays whose layouts
-// differ, or all of them.
+// How each array is sharded in the shown plan and in the pinned ones, optimizer state included: the arrays whose
+// layouts differ, or all of them.
 class LayoutsModel : public QAbstractTableModel {
   Q_OBJECT
  public:

@@ -68,7 +68,7 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
   table_->horizontalHeader()->setStretchLastSection(true);
   const int widths[] = {190, 96, 110, 96, 86, 120};
   for (int column = 0; column < SweepModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
-  tell_keys(table_, tr("Meshes"), {{tr("Enter"), tr("take the selected mesh")}});
+  set_key_help(table_, tr("Meshes"), {{tr("Enter"), tr("take the selected mesh")}});
   note_->setProperty("footer", true);
   note_->setContentsMargins(10, 6, 10, 6);
   note_->setWordWrap(true);
@@ -178,6 +178,8 @@ void SweepTab::show_state() {
   if (running) {
     note_->setText(
         tr("planned: %1 of %2").arg(sweep_.done()).arg(counted_text(std::ssize(sweep_.meshes()), "mesh", "meshes")));
+  } else if (const QString error = selected_error(); !error.isEmpty() && !is_old) {
+    note_->setText(tr("The selected mesh cannot be: %1").arg(error));
   } else if (is_old) {
     note_->setText(tr("Out of date: %1, its machine or hosts have changed since. Plan the meshes again.")
                        .arg(workspace_.document.title()));
@@ -194,6 +196,13 @@ void SweepTab::show_state() {
             ? bold
             : tr("Meshes of %1. %2 A double click takes another one.").arg(workspace_.document.title(), bold));
   }
+}
+
+// Whole, while its column may be too narrow for it; nothing in a picture.
+QString SweepTab::selected_error() const {
+  const QModelIndex index = sorted_->mapToSource(table_->currentIndex());
+  if (!index.isValid() || is_in_picture(*this)) return {};
+  return sweep_.meshes().at(static_cast<size_t>(index.row())).error.section('\n', 0, 0);
 }
 
 void SweepTab::take(const QModelIndex& index) {

@@ -27,6 +27,7 @@ class SweepTab : public QWidget {
  private:
   void make_axes();
   void show_state();
+  QString selected_error() const;
   void take(const QModelIndex& index);
   std::vector<bool> fixed() const;
   bool is_of_shown_config() const;

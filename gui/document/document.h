@@ -33,7 +33,7 @@ class Document : public QObject {
   // undo or redo. Without a difference nothing happens.
   void edit(RunConfig after, const QString& text, const QString& merge_key = {});
 
-  void tell(const QString& what) { emit told(what); }
+  void tell(const QString& what) { emit reported(what); }
 
   void close_edit();
   bool is_edit_open() const { return pause_.isActive(); }
@@ -56,8 +56,8 @@ class Document : public QObject {
  signals:
   void replaced();  // by another file: what is known of the old one is nothing of this; configChanged() follows
   void configChanged();
-  void titleChanged();             // path or modified state
-  void told(const QString& what);  // that an edit did more than it was asked for
+  void titleChanged();                 // path or modified state
+  void reported(const QString& what);  // that an edit did more than it was asked for
 
  private:
   friend class ConfigEdit;

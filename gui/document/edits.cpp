@@ -209,6 +209,13 @@ void set_rematerialisation(Document& document, const std::string& policy) {
                 "schedule.rematerialise");
 }
 
+void set_overlap(Document& document, OverlapMode overlap) {
+  RunConfig config = document.config();
+  config.schedule.overlap = overlap;
+  document.edit(std::move(config),
+                overlap == OverlapMode::off ? Document::tr("no overlap") : Document::tr("overlap where it pays"));
+}
+
 void set_zero(Document& document, ZeroConfig zero) {
   RunConfig config = document.config();
   const QString text = zero.stage == 0 ? Document::tr("no ZeRO") : Document::tr("ZeRO stage %1").arg(zero.stage);

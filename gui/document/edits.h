@@ -56,6 +56,7 @@ void set_mode(Document& document, LayoutMode mode);
 void set_steps(Document& document, int64_t steps);
 void set_microbatches(Document& document, int64_t microbatches);
 void set_rematerialisation(Document& document, const std::string& policy);
+void set_overlap(Document& document, OverlapMode overlap);
 void set_zero(Document& document, ZeroConfig zero);
 void set_pipeline(Document& document, PipelineConfig pipeline);
 // Another mesh axis, of 2 stages, that is the pipeline: one edit.

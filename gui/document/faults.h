@@ -7,7 +7,7 @@
 
 namespace shardscope {
 
-// Whether `where` is a place of the run file ("mesh.axes[0]") or lies below it ("mesh.axes[0].size").
+// Whether `where` is a place of the run file ("mesh.axes[0]") or is below it ("mesh.axes[0].size").
 bool is_at(const QString& where, const QString& place);
 // The errors at a place of the run file or below it.
 std::vector<Error> errors_at(const std::vector<Error>& errors, const QString& place);

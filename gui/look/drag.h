@@ -7,7 +7,7 @@
 namespace shardscope {
 
 // The left button over a picture: what slips no more than a few pixels from press to release is a click, else it is
-// dragged. The second press of a double click is not told as one, so the release that ends it is no click.
+// dragged. The second press of a double click is not reported as one, so the release that ends it is no click.
 class Drag {
  public:
   void press(const QMouseEvent& event) {

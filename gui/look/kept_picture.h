@@ -13,7 +13,7 @@ namespace shardscope {
 class KeptPicture {
  public:
   void forget() { is_painted_ = false; }
-  // In this place of the page; what paints has its origin there. A ground that hides what lies below is shown in a
+  // In this place of the page; what paints has its origin there. A ground that hides what is below is shown in a
   // fraction of the time that a transparent one takes.
   void show(QPainter& painter, const QRectF& place, const std::function<void(QPainter&)>& paint,
             const QColor& ground = Qt::transparent);

@@ -12,13 +12,13 @@ struct KeyHelp {
   QString meaning;  // "walk the mesh"
 };
 
-void tell_keys(QWidget* widget, const QString& title, const QList<KeyHelp>& keys);
+void set_key_help(QWidget* widget, const QString& title, const QList<KeyHelp>& keys);
 
-struct ToldKeys {
+struct KeyHelpGroup {
   QString title;
   QList<KeyHelp> keys;
 };
 // Of a widget and all in it, each title once.
-QList<ToldKeys> told_keys(const QWidget& widget);
+QList<KeyHelpGroup> key_help_of(const QWidget& widget);
 
 }  // namespace shardscope

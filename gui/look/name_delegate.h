@@ -10,7 +10,7 @@ class NameDelegate : public CellDelegate {
  public:
   using CellDelegate::CellDelegate;
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
-  // What of its row's name lies over an empty cell; false where the name does not go on there.
+  // What of its row's name is over an empty cell; false where the name does not go on there.
   bool paint_rest(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& empty) const;
 
  protected:

@@ -18,6 +18,12 @@ TimeCanvas::TimeCanvas(QWidget* parent) : TipWidget(parent) {
   setFocusPolicy(Qt::StrongFocus);
 }
 
+QList<KeyHelp> TimeCanvas::time_keys() {
+  return {{tr("W, S, +, -"), tr("zoom")},          {tr("A, D, Left, Right"), tr("pan")},
+          {tr("F"), tr("fit what is selected")},   {tr("M"), tr("measure a range")},
+          {tr("Escape"), tr("end the measuring")}, {tr("Home"), tr("show all")}};
+}
+
 void TimeCanvas::set_seconds(double seconds) {
   const bool showed_all = end_ - begin_ >= seconds_ * 0.999;
   seconds_ = seconds;

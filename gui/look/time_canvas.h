@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gui/look/drag.h"
+#include "gui/look/key_help.h"
 #include "gui/look/tip_widget.h"
 
 namespace shardscope {
@@ -36,7 +37,10 @@ class TimeCanvas : public TipWidget {
   void rangeChanged();
 
  protected:
-  // Between which x the window lies.
+  // What keyPressEvent() takes, for set_key_help().
+  static QList<KeyHelp> time_keys();
+
+  // Between which x the window is.
   virtual QRectF time_place() const = 0;
   virtual void click(const QPointF& point) = 0;
   // What F shows and M marks; nothing: all that there is, and what is seen.

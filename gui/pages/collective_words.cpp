@@ -15,7 +15,7 @@ const std::array<std::pair<const char*, const char*>, CollectivesModel::columns>
     {{QT_TR_NOOP("Collective"),
       QT_TR_NOOP("What the devices of a group do together: gather, sum or exchange parts of an array.")},
      {QT_TR_NOOP("Array"), QT_TR_NOOP("What is moved. Choosing a row selects it.")},
-     {QT_TR_NOOP("Mesh axes"), QT_TR_NOOP("The mesh axes along which the group lies.")},
+     {QT_TR_NOOP("Mesh axes"), QT_TR_NOOP("The mesh axes along which the group reaches.")},
      {QT_TR_NOOP("Sent"), QT_TR_NOOP("Wire bytes: what each device sends in a training step, by the ring convention.")},
      {QT_TR_NOOP("Predicted"), QT_TR_NOOP("Time in a training step that the cost model expects.")},
      {QT_TR_NOOP("Exchanged"),

@@ -13,7 +13,7 @@ QString column_tip(int column);
 QString op_title(const Plan& plan, const Instruction& instruction);
 // The mesh axes along which it runs.
 QString over_text(const Plan& plan, const Instruction& instruction);
-// " \u2194 2 hosts", where a group lies on several.
+// " \u2194 2 hosts", where a group is on several.
 QString across_hosts(const Plan& plan, const Instruction& instruction);
 // Why an exchange that takes half a millisecond is over after eight: in the newest training step, `trace` (null: not
 // known), who came last to it, of the group whose ranks came farthest apart. Seconds are predicted.

@@ -10,6 +10,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
 #include "gui/look/in_picture.h"
+#include "gui/look/key_help.h"
 #include "gui/pages/flow_words.h"
 #include "gui/pages/no_plan.h"
 #include "gui/planning/disposal.h"
@@ -31,6 +32,14 @@ FlowCanvas::FlowCanvas(Workspace& workspace, QWidget* parent)
   setMouseTracking(true);
   setAccessibleName(tr("Instructions of the program as a graph"));
   setAccessibleDescription(tr("Arrow keys go from instruction to instruction, C to the next collective."));
+  set_key_help(this, tr("Flow"),
+               {{tr("Arrows"), tr("go from instruction to instruction")},
+                {tr("C, Shift+C"), tr("next, previous collective")},
+                {tr("Return"), tr("select the array")},
+                {tr("F3, Shift+F3"), tr("next, previous that was found")},
+                {tr("+, -"), tr("zoom")},
+                {tr("Page Up, Page Down"), tr("scroll")},
+                {tr("Home"), tr("show all")}});
   connect(&workspace.planner, &Planner::delivered, this, &FlowCanvas::ask);
   connect(&workspace.selection, &Selection::deviceChanged, this, &FlowCanvas::ask);
   connect(&workspace.selection, &Selection::stepChanged, this, &FlowCanvas::follow_step);

@@ -74,8 +74,8 @@ FlowCause::FlowCause(Workspace& workspace, QWidget* parent)
   connect(&workspace.planner, &Planner::delivered, this, &FlowCause::refresh);
   tick_.setInterval(60);
   connect(&tick_, &QTimer::timeout, this, [this] {
-    progress_->setRange(0, std::max(1, told_->candidates.load()));
-    progress_->setValue(told_->planned);
+    progress_->setRange(0, std::max(1, reported_->candidates.load()));
+    progress_->setValue(reported_->planned);
   });
   show_steps(nullptr, {});
 }
@@ -121,12 +121,12 @@ void FlowCause::refresh() {
 
 void FlowCause::start() {
   if (!workspace_.planner.is_current() || plan_ != workspace_.planner.plan() || steps_.empty()) return;
-  told_ = std::make_shared<EditProgress>();
+  reported_ = std::make_shared<EditProgress>();
   progress_->setRange(0, 1);
   progress_->setValue(0);
   progress_->setFormat(tr("%v of %m planned"));
-  background_.make([source = workspace_.planner.source(), plan = plan_, steps = steps_, told = told_](
-                       const std::stop_token& stop) { return find_edit(source, *plan, steps, stop, *told); });
+  background_.make([source = workspace_.planner.source(), plan = plan_, steps = steps_, reported = reported_](
+                       const std::stop_token& stop) { return find_edit(source, *plan, steps, stop, *reported); });
   refresh();
 }
 

@@ -37,7 +37,7 @@ class FlowCause : public QWidget {
   std::vector<StepRef> steps_;
   std::shared_ptr<const Plan> plan_;  // that they are of
   std::optional<EditSearch> result_;
-  std::shared_ptr<EditProgress> told_;
+  std::shared_ptr<EditProgress> reported_;
   QLabel* title_;
   QLabel* cause_;
   QLabel* answer_;

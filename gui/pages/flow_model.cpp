@@ -10,8 +10,8 @@ namespace shardscope {
 namespace {
 
 QString edge_layout_text(const Plan& plan, int value) {
-  const ProgramValue& lies = plan.program.values[value];
-  return qt(to_string(lies.shape)) + "  " + qt(to_string(lies.sharding, plan.mesh));
+  const ProgramValue& program_value = plan.program.values[value];
+  return qt(to_string(program_value.shape)) + "  " + qt(to_string(program_value.sharding, plan.mesh));
 }
 
 }  // namespace
@@ -108,8 +108,9 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
       QStringList lines{qt(plan_->instruction_name(instruction))};
       if (const QString cause = qt(plan_->cause(instruction)); !cause.isEmpty()) lines << short_cause(cause);
       for (int value : instruction.destinations()) {
-        const ProgramValue& lies = plan_->program.values[value];
-        lines << tr("gives %1, local %2").arg(edge_layout_text(*plan_, value), qt(to_string(lies.local_shape)));
+        const ProgramValue& program_value = plan_->program.values[value];
+        lines
+            << tr("gives %1, local %2").arg(edge_layout_text(*plan_, value), qt(to_string(program_value.local_shape)));
       }
       lines << tr("predicted %1").arg(qt(seconds_text(plan_->instruction_seconds[id])));
       return lines.join('\n');

@@ -121,10 +121,10 @@ QString node_tip(const Plan& plan, const FlowNode& node) {
   QStringList lines{qt(plan.instruction_name(instruction))};
   if (const QString cause = qt(plan.cause(instruction)); !cause.isEmpty()) lines << short_cause(cause);
   for (size_t i = 0; i < std::min<size_t>(instruction.destinations().size(), 3); ++i) {
-    const ProgramValue& lies = plan.program.values[static_cast<size_t>(instruction.destinations()[i])];
+    const ProgramValue& program_value = plan.program.values[static_cast<size_t>(instruction.destinations()[i])];
     lines << QObject::tr("gives %1 %2, local %3")
-                 .arg(qt(to_string(lies.shape)), layout_text(plan, instruction.destinations()[i]),
-                      qt(to_string(lies.local_shape)));
+                 .arg(qt(to_string(program_value.shape)), layout_text(plan, instruction.destinations()[i]),
+                      qt(to_string(program_value.local_shape)));
   }
   const auto times = static_cast<int>(node.steps.size()) * node.runs;
   const double once = plan.instruction_seconds[node.steps.front()];

@@ -12,8 +12,8 @@
 
 namespace shardscope {
 
-// How the selected array lies on the mesh, with a field to choose any array, sliders through the pages of arrays of
-// more than two dimensions and a constraint for activations; and the replay of what moves it.
+// How the selected array is sharded over the mesh, with a field to choose any array, sliders through the pages of
+// arrays of more than two dimensions and a constraint for activations; and the replay of what moves it.
 class LayoutPage : public QWidget {
   Q_OBJECT
  public:

@@ -13,6 +13,7 @@
 #include "gui/look/empty_state.h"
 #include "gui/look/fitted_name.h"
 #include "gui/look/in_picture.h"
+#include "gui/look/key_help.h"
 #include "gui/look/legend.h"
 #include "gui/pages/no_plan.h"
 #include "gui/planning/disposal.h"
@@ -62,6 +63,12 @@ LayoutView::LayoutView(Workspace& workspace, QWidget* parent) : TipWidget(parent
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Layout of the selected array on the mesh"));
+  set_key_help(this, tr("Layout"),
+               {{tr("Arrows"), tr("go from device to device")},
+                {tr("Escape"), tr("select no device")},
+                {tr("+, -"), tr("zoom")},
+                {tr("Ctrl+Arrows"), tr("pan")},
+                {tr("0"), tr("show all")}});
   connect(&workspace.planner, &Planner::delivered, this, &LayoutView::expect_change);
   connect(&workspace.planner, &Planner::requested, this, qOverload<>(&QWidget::update));
   connect(&workspace.selection, &Selection::arrayChanged, this, &LayoutView::expect_change);
@@ -284,7 +291,7 @@ void LayoutView::paintEvent(QPaintEvent*) {
   if (!workspace_.planner.plan()) return paint_no_plan(painter, rect(), workspace_.planner);
   if (!scene_)
     return paint_empty_state(painter, rect(), tr("Select an array"),
-                             tr("Choose a parameter on the left to see how it lies on the mesh."));
+                             tr("Choose a parameter on the left to see how it is sharded over the mesh."));
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   paint_marks(painter);
   paint_heading(painter);
@@ -406,7 +413,7 @@ QString LayoutView::tip_at(const QPointF& point) {
   if (!held && is_held_by(scene_->facts, scene_->plan->stage_of(device)))
     return tr("Device %1 (%2) holds none of this page").arg(device).arg(coordinates_text(mesh, device));
   if (!held)
-    return tr("Device %1 (%2) holds none of it: it lies on the devices of stage %3")
+    return tr("Device %1 (%2) holds none of it: it is on the devices of stage %3")
         .arg(device)
         .arg(coordinates_text(mesh, device), stages_text(scene_->facts.stages));
   const ShardCell& cell = scene_->array.cells[*held];

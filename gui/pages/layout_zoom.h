@@ -6,7 +6,7 @@
 namespace shardscope {
 
 // How much a picture is enlarged, and where to it is moved: a point p of the picture that fits its room is seen at
-// p * scale + shift. At scale 1 it lies where it fits.
+// p * scale + shift. At scale 1 it is where it fits.
 class PictureZoom {
  public:
   double scale() const { return scale_; }

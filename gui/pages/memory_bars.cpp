@@ -7,6 +7,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/in_picture.h"
+#include "gui/look/key_help.h"
 #include "gui/pages/memory_bars.h"
 #include "gui/pages/no_plan.h"
 #include "viz/paint/layout_geometry.h"
@@ -53,6 +54,7 @@ MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : TipWidget(parent
   setObjectName("memoryBars");
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Memory of the devices, those that are alike in one row"));
+  set_key_help(this, tr("Memory: devices"), {{tr("Up, Down"), tr("go from device to device")}});
   connect(&workspace.planner, &Planner::delivered, this, &MemoryBars::take_rows);
   connect(&workspace.run, &RunControl::received, this, [this] {
     if (isVisible()) take_rows();

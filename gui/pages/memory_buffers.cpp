@@ -75,8 +75,8 @@ QString MemoryBuffers::text(const Row& row, int column) const {
     case category_column: return qt(name(buffer.category));
     case layout_column: {
       if (buffer.value < 0) return {};
-      const ProgramValue& lies = plan.program.values[buffer.value];
-      return qt(to_string(lies.shape)) + " " + qt(to_string(lies.sharding, plan.mesh));
+      const ProgramValue& program_value = plan.program.values[buffer.value];
+      return qt(to_string(program_value.shape)) + " " + qt(to_string(program_value.sharding, plan.mesh));
     }
     case maker_column:
       return row.maker && find_step(plan, row.maker) ? short_name(plan.instruction_name(*find_step(plan, row.maker)))
@@ -108,7 +108,7 @@ QVariant MemoryBuffers::data(const QModelIndex& index, int role) const {
 QVariant MemoryBuffers::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   static const std::array<std::pair<const char*, const char*>, columns> titles{
-      {{QT_TR_NOOP("Buffer"), QT_TR_NOOP("The array that lies there first; a slot holds one microbatch.")},
+      {{QT_TR_NOOP("Buffer"), QT_TR_NOOP("The array that is there first; a slot holds one microbatch.")},
        {QT_TR_NOOP("Bytes"), QT_TR_NOOP("On each device, of the slots that hold something.")},
        {QT_TR_NOOP("Kind"), QT_TR_NOOP("What the memory is for.")},
        {QT_TR_NOOP("Layout"), QT_TR_NOOP("Shape and sharding: the mesh axes that split each dimension.")},

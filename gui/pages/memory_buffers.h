@@ -7,7 +7,7 @@
 
 namespace shardscope {
 
-// The ten largest buffers in use at the position of a memory curve, each with the array that lies in it, its layout and
+// The ten largest buffers in use at the position of a memory curve, each with the array that is in it, its layout and
 // the step that makes it.
 class MemoryBuffers : public QAbstractTableModel {
   Q_OBJECT
@@ -26,7 +26,7 @@ class MemoryBuffers : public QAbstractTableModel {
  private:
   struct Row {
     BufferUse use;
-    std::optional<StepRef> maker;  // of what lies in it first; none: it is stored
+    std::optional<StepRef> maker;  // of what is in it first; none: it is stored
   };
 
   void take();

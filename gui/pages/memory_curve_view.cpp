@@ -8,6 +8,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
+#include "gui/look/key_help.h"
 #include "gui/pages/memory_axes.h"
 #include "gui/pages/no_plan.h"
 #include "gui/planning/disposal.h"
@@ -27,6 +28,7 @@ MemoryCurveView::MemoryCurveView(Workspace& workspace, QWidget* parent)
     : TimeCanvas(parent), workspace_(workspace), background_([this](Made made) { take(std::move(made)); }) {
   setObjectName("memoryCurve");
   setAccessibleName(tr("Memory in use through a training step"));
+  set_key_help(this, tr("Memory: in use"), time_keys() << KeyHelp{tr("P"), tr("go to the peak")});
   connect(&workspace.planner, &Planner::delivered, this, &MemoryCurveView::ask);
   connect(&workspace.selection, &Selection::deviceChanged, this, &MemoryCurveView::ask);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
@@ -127,21 +129,21 @@ void MemoryCurveView::paint_axes(QPainter& painter) const {
   paint_instruction_axis(painter, at, at.bottom() + strip + 5, begin(), end() - 1);
 }
 
-// Stretches narrower than a pixel are drawn as one; the next is looked for behind it.
+// Spans narrower than a pixel are drawn as one; the next is looked for behind it.
 void MemoryCurveView::paint_phases(QPainter& painter) const {
   const QRectF at = body();
-  const std::vector<PhaseStretch>& phases = curve_->phases;
+  const std::vector<PhaseRange>& phases = curve_->phases;
   const Sequence& sequence = plan_->program.main(stage_);
   const double pixel = (end() - begin()) / at.width();
-  auto stretch = std::ranges::lower_bound(phases, static_cast<int>(begin()), {}, &PhaseStretch::last);
-  while (stretch != phases.end() && stretch->first < end()) {
-    const double left = std::max(at.x(), x_at(stretch->first)), right = std::min(at.right(), x_at(stretch->last + 1.0));
+  auto span = std::ranges::lower_bound(phases, static_cast<int>(begin()), {}, &PhaseRange::last);
+  while (span != phases.end() && span->first < end()) {
+    const double left = std::max(at.x(), x_at(span->first)), right = std::min(at.right(), x_at(span->last + 1.0));
     const QRectF place(left, at.bottom() + 2, std::max(1.0, right - left), strip - 3);
-    const QColor fill = phase_color(stretch->phase, theme());
+    const QColor fill = phase_color(span->phase, theme());
     painter.fillRect(place, fill);
-    const TaskLabel label = label_of(*plan_, sequence.runs[static_cast<size_t>(stretch->run)]);
-    const bool is_numbered = label.is_repeated && stretch->phase != Phase::recompute && has_microbatches(*plan_);
-    const QString phase = qt(name(stretch->phase)), brief = qt(label.text);
+    const TaskLabel label = label_of(*plan_, sequence.runs[static_cast<size_t>(span->run)]);
+    const bool is_numbered = label.is_repeated && span->phase != Phase::recompute && has_microbatches(*plan_);
+    const QString phase = qt(name(span->phase)), brief = qt(label.text);
     for (const QString& text : {is_numbered ? phase + " " + brief : phase, is_numbered ? brief : QString()}) {
       if (text.isEmpty() || painter.fontMetrics().horizontalAdvance(text) + 6 > place.width()) continue;
       painter.setPen(text_on(fill));
@@ -149,8 +151,8 @@ void MemoryCurveView::paint_phases(QPainter& painter) const {
       break;
     }
     const int reach = static_cast<int>(begin() + (place.right() - at.x()) * pixel);
-    const auto next = std::ranges::lower_bound(stretch, phases.end(), reach, {}, &PhaseStretch::last);
-    stretch = std::max(next, std::next(stretch));
+    const auto next = std::ranges::lower_bound(span, phases.end(), reach, {}, &PhaseRange::last);
+    span = std::max(next, std::next(span));
   }
 }
 

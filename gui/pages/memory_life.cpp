@@ -10,6 +10,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
 #include "gui/look/in_picture.h"
+#include "gui/look/key_help.h"
 #include "gui/pages/memory_axes.h"
 #include "gui/pages/memory_life.h"
 #include "viz/paint/memory_painter.h"
@@ -27,6 +28,11 @@ MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent) : TipWidget(parent
   setObjectName("memoryLife");
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Buffers of the arena over the instructions of the program"));
+  set_key_help(this, tr("Memory: arena"),
+               {{tr("Arrows"), tr("pan")},
+                {tr("+, -"), tr("zoom the instructions")},
+                {tr("Ctrl++, Ctrl+-"), tr("zoom the bytes")},
+                {tr("Home"), tr("show all")}});
   connect(&workspace.planner, &Planner::delivered, this, &MemoryLife::take_plan);
   connect(&workspace.selection, &Selection::deviceChanged, this, &MemoryLife::take_stage);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
@@ -55,7 +61,7 @@ void MemoryLife::take_stage() {
   rebuild();
 }
 
-// What lies in slots says for how many microbatches.
+// What is in slots says for how many microbatches.
 QString MemoryLife::buffer_text(const Buffer& buffer) const {
   const QString name = qt(plan_->buffer_name(buffer, stage_));
   return buffer.slot_count > 1 ? tr("%1 \u00d7 %2 microbatches").arg(name).arg(buffer.slot_count) : name;

@@ -87,7 +87,7 @@ QWidget* MemoryPage::make_head(Workspace& workspace) {
   };
   choice(tr("In use"), "memoryInUse", tr("Bytes in use through a training step, and the largest buffers at the peak."),
          false);
-  arena_ = choice(tr("Arena"), "memoryArena", tr("Where in the arena each buffer lies, and from when to when."), true);
+  arena_ = choice(tr("Arena"), "memoryArena", tr("Where in the arena each buffer is, and from when to when."), true);
   row->addWidget(new StageBox(workspace, head));
   position_ = new QLabel(head);
   position_->setObjectName("memoryPosition");

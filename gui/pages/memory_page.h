@@ -16,7 +16,7 @@
 namespace shardscope {
 
 // Memory of the devices; beneath it either what is in use through a step, with the ten largest buffers at the peak, or
-// where in the arena everything lies. In a picture the buffers stand beneath the curve. The bars scroll under their
+// where in the arena everything is. In a picture the buffers stand beneath the curve. The bars scroll under their
 // legend and get the height they need, up to half of the page, until a person moves the border between them.
 class MemoryPage : public QWidget {
   Q_OBJECT

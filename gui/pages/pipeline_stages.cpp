@@ -21,11 +21,11 @@ constexpr int layers_left = 84, layers_width = 66, devices_width = 74;
 constexpr int between = 4, before_bars = 8;
 constexpr int bars_right = 238;  // of what stands behind the bars
 
-// "2 + 1": the layers of each of its stretches.
+// "2 + 1": the layers of each of its model chunks.
 QString stage_layers_text(const Plan& plan, int stage) {
-  QStringList stretches;
-  for (const int layers : plan.pipeline.layers_of(stage)) stretches << QString::number(layers);
-  return stretches.join(" + ");
+  QStringList chunks;
+  for (const int layers : plan.pipeline.layers_of(stage)) chunks << QString::number(layers);
+  return chunks.join(" + ");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/key_help.h"
 #include "gui/look/path_label.h"
 #include "viz/paint/units.h"
 
@@ -37,6 +38,13 @@ ReplayView::ReplayView(Workspace& workspace, QWidget* parent)
       list_(new ReplayList(this)),
       table_(new QTableView(this)) {
   setObjectName("replay");
+  set_key_help(this, tr("Replay"),
+               {{tr("Space"), tr("play, pause")},
+                {tr("Left, Right"), tr("step")},
+                {tr("Home, End"), tr("go to the ends")},
+                {tr("[, ]"), tr("change the speed")},
+                {tr("+, -, 0"), tr("zoom; show all")},
+                {tr("Escape"), tr("close")}});
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Replay of a collective: who sends which piece to whom"));
   title_->setProperty("heading", true);

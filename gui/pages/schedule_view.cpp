@@ -8,6 +8,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/look/in_picture.h"
+#include "gui/look/key_help.h"
 #include "gui/workspace/step_facts.h"
 #include "viz/paint/units.h"
 
@@ -28,6 +29,7 @@ ScheduleView::ScheduleView(Workspace& workspace, QWidget* parent)
     : TimeCanvas(parent), workspace_(workspace), choice_(new TraceBox(this)) {
   setObjectName("scheduleView");
   setAccessibleName(tr("Predicted and measured schedule of the pipeline's stages"));
+  set_key_help(this, tr("Pipeline"), time_keys());
   choice_->setObjectName("pipelineStep");
   choice_->setToolTip(tr("Which training step is shown: as one device of each stage did it."));
   guard_field(choice_);

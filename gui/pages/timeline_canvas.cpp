@@ -10,6 +10,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
 #include "gui/look/in_picture.h"
+#include "gui/look/key_help.h"
 #include "gui/pages/no_plan.h"
 #include "viz/paint/timeline_image.h"
 #include "viz/paint/units.h"
@@ -39,6 +40,9 @@ TimelineCanvas::TimelineCanvas(Workspace& workspace, QWidget* parent)
     : TimeCanvas(parent), workspace_(workspace), scroll_(new QScrollBar(Qt::Vertical, this)) {
   setObjectName("timelineCanvas");
   setAccessibleName(tr("Time of one training step: a row a rank"));
+  set_key_help(this, tr("Timeline"),
+               time_keys() << KeyHelp{tr("Up, Down, Page Up, Page Down"), tr("scroll the ranks")}
+                           << KeyHelp{tr("/, F3, Shift+F3"), tr("find an instruction; next, previous")});
   scroll_->setAccessibleName(tr("Scrolls the ranks"));
   connect(scroll_, &QScrollBar::valueChanged, this, qOverload<>(&QWidget::update));
   connect(&workspace.selection, &Selection::deviceChanged, this, [this] {

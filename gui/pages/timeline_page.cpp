@@ -102,7 +102,7 @@ QLayout* TimelinePage::make_bar() {
              "most."));
   folds_->setCheckable(true);
   prepare(measures_, "timelineMeasure", tr("Measure"),
-          tr("Drags mark a range and say what lies in it (Shift and drag does so, too; M: what is selected)."));
+          tr("Drags mark a range and say what is in it (Shift and drag does so, too; M: what is selected)."));
   measures_->setCheckable(true);
   prepare(searches_, "timelineFind", tr("Find"), tr("Finds instructions by name or kind (Ctrl+F or / on this page)."));
   prepare(corrects_, "timelineCorrect", tr("Correct machine"),

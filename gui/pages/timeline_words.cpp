@@ -115,7 +115,7 @@ QString range_facts(std::span<const TimelineRow> all_rows, std::pair<double, dou
                                    {QObject::tr("nothing"), idle}})
     if (part > 0) shares << QString("%1 %2").arg(text, qt(share_text(part / all)));
   return QObject::tr("%1 from %2 on: %3 in %4; %5")
-      .arg(qt(seconds_text(to - from)), qt(seconds_text(from)), counted_text(slices, "stretch", "stretches"),
+      .arg(qt(seconds_text(to - from)), qt(seconds_text(from)), counted_text(slices, "span", "spans"),
            counted_text(rows, "row"), shares.join(", "));
 }
 

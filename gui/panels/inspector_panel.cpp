@@ -416,11 +416,11 @@ void InspectorPanel::show_step() {
   if (const QString pins = deciding_text(*plan, instruction); !pins.isEmpty())
     row(tr("Decided by"), pins, tr("The places in the run file whose specs make this reshard necessary."));
   for (size_t i = 0; i < std::min(instruction.destinations().size(), most_outputs); ++i) {
-    const ProgramValue& lies = plan->program.values[instruction.destinations()[i]];
-    row(tr("Gives"), qt(to_string(lies.shape)) + " " + qt(to_string(lies.sharding, plan->mesh)),
+    const ProgramValue& program_value = plan->program.values[instruction.destinations()[i]];
+    row(tr("Gives"), qt(to_string(program_value.shape)) + " " + qt(to_string(program_value.sharding, plan->mesh)),
         qt(plan->value_name(instruction.destinations()[i])));
     if (instruction.kind() != InstructionKind::compute) continue;
-    const ValueLayout* layout = layout_of(workspace_.planner, lies.graph_value);
+    const ValueLayout* layout = layout_of(workspace_.planner, program_value.graph_value);
     if (layout && !layout->origin.text.empty())
       row(tr("Why"), qt(layout->origin.text), tr("Where the layout of %1 came from.").arg(qt(layout->name)));
   }

@@ -15,9 +15,9 @@
 
 namespace shardscope {
 
-// Everything about the selected arrays: spec (to edit), local shape, bytes, replicas, why it lies so and what that
-// costs; then the selected device and the selected step. Of several arrays it says and edits what they have in common,
-// and "mixed" where they differ.
+// Everything about the selected arrays: spec (to edit), local shape, bytes, replicas, why it is sharded so and what
+// that costs; then the selected device and the selected step. Of several arrays it says and edits what they have in
+// common, and "mixed" where they differ.
 class InspectorPanel : public QWidget {
   Q_OBJECT
  public:

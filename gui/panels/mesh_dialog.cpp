@@ -79,19 +79,6 @@ std::vector<int> back_and_forth(const Mesh& mesh) {
   return order;
 }
 
-// Per axis the name of the machine's level that its groups reach over; none for an axis of one device.
-QStringList links_of(const RunConfig& config) {
-  const PlanRequest request = plan_request(config);
-  const Mesh mesh(config.mesh_axes, config.mesh_devices);
-  const MachinePrices prices(request.machine, mesh.device_count());
-  QStringList links;
-  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
-    const int level = prices.place(mesh, {static_cast<AxisIndex>(axis)}).level();
-    links << (level < 0 ? QString() : qt(prices.machine().levels[static_cast<size_t>(level)].name));
-  }
-  return links;
-}
-
 }  // namespace
 
 std::string device_order_text(const std::vector<int>& devices) {
@@ -290,6 +277,20 @@ void MeshDialog::move_row(int by) {
     table_->setItem(to, column, item);
   }
   table_->setCurrentCell(to, 0);
+}
+
+QStringList MeshDialog::links_of(const RunConfig& config) {
+  const std::vector<int> ranks = ranks_per_host(hosts_of(config));
+  if (!known_ || known_->choice != config.machine || known_->ranks_per_host != ranks)
+    known_ = KnownMachine{config.machine, ranks, chosen_machine(config.machine, ranks)};
+  const Mesh mesh(config.mesh_axes, config.mesh_devices);
+  const MachinePrices prices(known_->machine, mesh.device_count());
+  QStringList links;
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    const int level = prices.place(mesh, {static_cast<AxisIndex>(axis)}).level();
+    links << (level < 0 ? QString() : qt(prices.machine().levels[static_cast<size_t>(level)].name));
+  }
+  return links;
 }
 
 void MeshDialog::check() {

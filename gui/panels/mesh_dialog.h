@@ -3,11 +3,13 @@
 #include <QDialog>
 #include <QLineEdit>
 #include <QTableWidget>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/config/run_config.h"
 #include "engine/machine/chosen_machine.h"
+#include "engine/machine/machine.h"
 
 class QDialogButtonBox;
 class QLabel;
@@ -36,11 +38,20 @@ class MeshDialog : public QDialog {
   void show_links(const QStringList& links);
   QString cell(int row, int column) const;
   void check();
+  // Per axis the name of the machine's level that its groups reach over; none for an axis of one device.
+  QStringList links_of(const RunConfig& config);
 
   QWidget* make_order();
   void propose_order(int choice);
 
   const RunConfig& config_;
+  // The machine of the last check: its file is read again only where the choice or the ranks of hosts are others.
+  struct KnownMachine {
+    std::string choice;
+    std::vector<int> ranks_per_host;
+    Machine machine;
+  };
+  std::optional<KnownMachine> known_;
   QTableWidget* table_;
   QLineEdit* order_;
   QLineEdit *hosts_, *rate_, *latency_;

@@ -85,7 +85,7 @@ void ParameterModel::announce_changes() {
   for (const Node* node : changed) emit dataChanged(index_of(*node), index_of(*node, columns - 1));
 }
 
-// Children that both have stay, with the rows that views point to; what lies between those at the front and those at
+// Children that both have stay, with the rows that views point to; what is between those at the front and those at
 // the back goes and comes.
 void ParameterModel::merge(Node& mine, Node& fresh) {
   mine.parameter = fresh.parameter;

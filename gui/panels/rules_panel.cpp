@@ -87,7 +87,7 @@ RulesPanel::RulesPanel(Workspace& workspace, QWidget* parent)
   show_state();
 }
 
-// An editor that is open ends after the panel, which is not told any more.
+// An editor that is open ends after the panel, which is not informed any more.
 RulesPanel::~RulesPanel() { disconnect(delegate_, nullptr, this, nullptr); }
 
 QAction* RulesPanel::add_action(const QString& text, const QString& tip, const QKeySequence& key,

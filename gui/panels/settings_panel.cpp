@@ -19,7 +19,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/look/fitted_fields.h"
-#include "gui/planning/later_turn.h"
+#include "gui/planning/later_iteration.h"
 
 namespace shardscope {
 namespace {
@@ -181,6 +181,7 @@ void SettingsPanel::rebuild() {
   add_field(tr("Microbatches"), "schedule.microbatches", microbatches,
             tr("Equal parts of the batch that run one after the other; the update runs once."));
   add_rematerialisation(config.schedule.rematerialise);
+  add_overlap(config.schedule.overlap);
   add_zero(config.sharding.zero, config.mesh_axes);
   auto* seed = whole_field(config.seed, body_, 0);
   connect(seed, &QDoubleSpinBox::valueChanged, this,
@@ -224,7 +225,7 @@ void SettingsPanel::add_rematerialisation(const std::string& policy) {
   connect(box->lineEdit(), &QLineEdit::editingFinished, this, edit);
   add_field(
       tr("Rematerialise"), "schedule.rematerialise", box,
-      tr("Forward results that backward makes again instead of keeping them: of whole layers, of a part of each, or "
+      tr("Forward results that backward recomputes instead of keeping them: of whole layers, of a part of each, or "
          "of ops by a pattern of their names; several with commas: mlp, **/ln1/**"));
   show_rematerialisation(policy);
 }
@@ -233,6 +234,17 @@ void SettingsPanel::show_rematerialisation(const std::string& policy) {
   auto* box = qobject_cast<QComboBox*>(fields_["schedule.rematerialise"]);
   const QSignalBlocker block(box);
   if (box->currentText() != pattern_text(policy)) box->setCurrentText(pattern_text(policy));
+}
+
+void SettingsPanel::add_overlap(OverlapMode overlap) {
+  auto* box = new QComboBox(body_);
+  box->addItems({tr("where it pays"), tr("off")});  // in the order of OverlapMode
+  box->setCurrentIndex(static_cast<int>(overlap));
+  connect(box, &QComboBox::activated, this,
+          [this](int index) { set_overlap(workspace_.document, static_cast<OverlapMode>(index)); });
+  add_field(tr("Overlap"), "schedule.overlap", box,
+            tr("Collectives beside computation where the machine can and the predicted step gets shorter; the results "
+               "are the same bits."));
 }
 
 void SettingsPanel::add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>& mesh_axes) {
@@ -302,13 +314,13 @@ void SettingsPanel::add_pipeline(const std::vector<MeshAxis>& mesh_axes) {
     set_pipeline(workspace_.document, pipeline);
   });
   add_field(tr("Chunks"), "pipeline.chunks", chunks,
-            tr("Stretches of layers that each stage holds; several only in the interleaved schedule."));
+            tr("Model chunks (runs of layers) that each stage holds; several only in the interleaved schedule."));
 
   auto* layers = new FittedLine(body_);
   layers->setPlaceholderText(tr("equally long"));
   connect(layers, &QLineEdit::editingFinished, this, [this, layers] { take_layers(layers->text()); });
   add_field(tr("Layers"), "pipeline.layers", layers,
-            tr("Layers of each stretch in the network's order, as 2, 2; empty: such that all take equally long."));
+            tr("Layers of each chunk in the network's order, as 2, 2; empty: such that all take equally long."));
   show_pipeline(workspace_.document.config().pipeline);
 }
 
@@ -411,13 +423,14 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const ShownOption& optio
 
 void SettingsPanel::show_config() {
   if (layout_signature() != signature_) {
-    in_later_turn(this, [this] { rebuild_if_other(); });
+    in_later_iteration(this, [this] { rebuild_if_other(); });
     return;
   }
   const RunConfig& config = workspace_.document.config();
   show_value(fields_["steps"], config.steps);
   show_value(fields_["schedule.microbatches"], config.schedule.microbatches);
   show_rematerialisation(config.schedule.rematerialise);
+  qobject_cast<QComboBox*>(fields_["schedule.overlap"])->setCurrentIndex(static_cast<int>(config.schedule.overlap));
   show_value(fields_["hosts"], config.hosts);
   show_zero(config.sharding.zero);
   show_pipeline(config.pipeline);

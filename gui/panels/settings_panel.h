@@ -35,6 +35,7 @@ class SettingsPanel : public QWidget {
   void rebuild_if_other();
   void add_rematerialisation(const std::string& policy);
   void show_rematerialisation(const std::string& policy);
+  void add_overlap(OverlapMode overlap);
   void add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>& mesh_axes);
   void show_zero(const ZeroConfig& zero);
   void add_pipeline(const std::vector<MeshAxis>& mesh_axes);

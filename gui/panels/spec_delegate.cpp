@@ -73,7 +73,7 @@ bool SpecDelegate::eventFilter(QObject* editor, QEvent* event) {
     const int key = static_cast<QKeyEvent*>(event)->key();
     const bool ends = key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Tab;
     if (ends && !field->fault().isEmpty()) return true;
-    if (key == Qt::Key_Escape) field->give_up();
+    if (key == Qt::Key_Escape) field->abandon();
   }
   return CellDelegate::eventFilter(editor, event);
 }

@@ -21,7 +21,7 @@ std::vector<ArrayFacts> of_rank(const std::vector<ArrayFacts>& targets, size_t l
   return large;
 }
 
-void tell_of_small(Workspace& workspace, size_t all, size_t large, size_t rank) {
+void report_small(Workspace& workspace, size_t all, size_t large, size_t rank) {
   if (large < all)
     workspace.document.tell(QObject::tr("Left as before: %1 of %2, with fewer than %3")
                                 .arg(all - large)
@@ -55,7 +55,7 @@ void give_spec(Workspace& workspace, const std::vector<ArrayFacts>& targets, con
   std::vector<SpecChange> changes;
   for (const ArrayFacts& target : large) changes.push_back({target.array, spec});
   set_specs(workspace.document, changes, QObject::tr("%1 = %2").arg(named(large), spec_text(spec)));
-  tell_of_small(workspace, targets.size(), large.size(), rank);
+  report_small(workspace, targets.size(), large.size(), rank);
 }
 
 void give_dim(Workspace& workspace, const std::vector<ArrayFacts>& targets, int dim,
@@ -70,7 +70,7 @@ void give_dim(Workspace& workspace, const std::vector<ArrayFacts>& targets, int 
   }
   set_specs(workspace.document, changes,
             QObject::tr("%1 dimension %2 = %3").arg(named(large)).arg(dim).arg(dim_text(axes)));
-  tell_of_small(workspace, targets.size(), large.size(), at + 1);
+  report_small(workspace, targets.size(), large.size(), at + 1);
 }
 
 void give_all_layers(Workspace& workspace, const ArrayRef& array) {
@@ -97,7 +97,7 @@ void swap_dims(Workspace& workspace, const std::vector<ArrayFacts>& targets, int
   }
   set_specs(workspace.document, changes,
             QObject::tr("swap dimensions %1 and %2 of %3").arg(first).arg(second).arg(named(large)));
-  tell_of_small(workspace, targets.size(), large.size(), rank);
+  report_small(workspace, targets.size(), large.size(), rank);
 }
 
 }  // namespace shardscope

@@ -2,7 +2,7 @@
 
 #include "engine/base/path.h"
 #include "gui/planning/disposal.h"
-#include "gui/planning/later_turn.h"
+#include "gui/planning/later_iteration.h"
 
 namespace shardscope {
 namespace {
@@ -35,7 +35,8 @@ PlanSource compiled_plans() {
 
 Planner::Planner(PlanSource source, QObject* parent) : QObject(parent), source_(std::move(source)) {
   connect(
-      this, &Planner::finished, this, [this] { in_later_turn(this, [this] { receive(); }); }, Qt::QueuedConnection);
+      this, &Planner::finished, this, [this] { in_later_iteration(this, [this] { receive(); }); },
+      Qt::QueuedConnection);
   thread_ = std::jthread([this](std::stop_token stop) { work(stop); });
 }
 

@@ -85,7 +85,7 @@ HistoryTab::HistoryTab(RunControl& run, QWidget* parent)
   layout->addWidget(table_, 1);
 
   connect(table_, &QTableWidget::itemSelectionChanged, this, &HistoryTab::show_selected);
-  connect(table_, &QTableWidget::itemChanged, this, &HistoryTab::tell_past);
+  connect(table_, &QTableWidget::itemChanged, this, &HistoryTab::show_past);
   connect(attach_, &QPushButton::clicked, this, [this] {
     if (const StoredRun* run = selected()) emit attachWanted(*run);
   });
@@ -152,7 +152,7 @@ void HistoryTab::refresh() {
   running_ = std::move(running);
   if (is_other) emit runningChanged();
   show_selected();
-  tell_past();
+  show_past();
 }
 
 void HistoryTab::take(const QString& id, const ReadRun& read) {
@@ -165,7 +165,7 @@ void HistoryTab::take(const QString& id, const ReadRun& read) {
   known.is_unreadable = !read.record;
   known.record = is_ticked(row) ? read.record : nullptr;
   show_row(row);
-  tell_past();
+  show_past();
 }
 
 void HistoryTab::show_row(int row) {
@@ -190,7 +190,7 @@ void HistoryTab::show_selected() {
   remove_->setEnabled(run && !going_on_.contains(run->id) && (is_free || !run_.is_active()));
 }
 
-void HistoryTab::tell_past() {
+void HistoryTab::show_past() {
   std::vector<PastRun> past;
   for (int row = 0; row < table_->rowCount(); ++row) {
     const StoredRun& run = runs_[size_t(row)];

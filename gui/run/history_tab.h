@@ -49,7 +49,7 @@ class HistoryTab : public QWidget {
   void take(const QString& id, const ReadRun& read);
   void show_row(int row);
   void show_selected();
-  void tell_past();
+  void show_past();
   void remove_selected();
 
   RunControl& run_;

@@ -11,7 +11,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
-#include "gui/planning/later_turn.h"
+#include "gui/planning/later_iteration.h"
 
 namespace shardscope {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 constexpr int all = -100;    // no rank
 constexpr int no_rank = -1;  // the launcher, and the process that watches
 constexpr int most_lines = 5000;
-constexpr qsizetype most_shown = 256 << 10;  // characters in one turn of the event loop
+constexpr qsizetype most_shown = 256 << 10;  // characters in one event-loop iteration
 constexpr qsizetype line_price = 40;         // a line takes as long as so many characters
 constexpr size_t most_added = 500;           // speakers likewise
 
@@ -83,13 +83,13 @@ void LogTab::add_speaker(int rank) {
 void LogTab::refresh() {
   const std::vector<LogMessage>& log = run_.record().log;
   const int64_t dropped = run_.record().log_dropped;
-  const int64_t told = dropped + std::ssize(log);
-  if (told < shown_) return show_anew();
+  const int64_t reported = dropped + std::ssize(log);
+  if (reported < shown_) return show_anew();
   const int wanted = speaker_->currentData().toInt();
   QStringList lines;
   qsizetype length = 0;
   const size_t speakers = speakers_.size() + most_added;
-  for (shown_ = std::max(shown_, dropped); shown_ < told && length < most_shown && speakers_.size() < speakers;
+  for (shown_ = std::max(shown_, dropped); shown_ < reported && length < most_shown && speakers_.size() < speakers;
        ++shown_) {
     const LogMessage& message = log[static_cast<size_t>(shown_ - dropped)];
     const int speaker = speaker_of(message);
@@ -100,8 +100,8 @@ void LogTab::refresh() {
     length += lines.back().size() + line_price * (1 + lines.back().count('\n'));
   }
   if (!lines.isEmpty()) text_->appendPlainText(lines.join('\n'));
-  if (shown_ == told || std::exchange(goes_on_, true)) return;
-  in_later_turn(this, [this] {
+  if (shown_ == reported || std::exchange(goes_on_, true)) return;
+  in_later_iteration(this, [this] {
     goes_on_ = false;
     refresh();
   });

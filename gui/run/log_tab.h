@@ -24,7 +24,7 @@ class LogTab : public QWidget {
   QComboBox* speaker_;
   QPlainTextEdit* text_;
   std::set<int> speakers_;
-  int64_t shown_ = 0;  // lines that were looked at, of all that were told
+  int64_t shown_ = 0;  // lines that were looked at, of all that were reported
   bool goes_on_ = false;
 };
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "gui/planning/later_turn.h"
+#include "gui/planning/later_iteration.h"
 
 namespace shardscope {
 namespace {
@@ -48,7 +48,7 @@ void MessageReader::read(const QByteArray& bytes, bool is_end) {
 }
 
 void MessageReader::decode(std::deque<News>& news, const QByteArray& bytes, int number) {
-  const auto give_up = [&](const QString& why) {
+  const auto abandon = [&](const QString& why) {
     is_broken_ = true;
     decoder_ = MessageDecoder();
     news.push_back({number, {}, 0, false, why});
@@ -67,10 +67,10 @@ void MessageReader::decode(std::deque<News>& news, const QByteArray& bytes, int 
     } catch (const Failure& failure) {
       news.push_back({number, LogMessage{-1, failure.what()}});
       if (++bad_lines_ > most_bad_lines)
-        return give_up(tr("run socket: more than %1 lines are no messages of a run").arg(most_bad_lines));
+        return abandon(tr("run socket: more than %1 lines are no messages of a run").arg(most_bad_lines));
     }
   }
-  if (!too_long.isEmpty()) give_up(too_long);
+  if (!too_long.isEmpty()) abandon(too_long);
 }
 
 void MessageReader::forget() {
@@ -117,7 +117,7 @@ void MessageReader::give_out(bool all) {
     }
     if (all || gives_out_later_ || (given < most_a_turn && since.elapsed() < turn_ms)) continue;
     gives_out_later_ = true;
-    in_later_turn(this, [this] {
+    in_later_iteration(this, [this] {
       gives_out_later_ = false;
       give_out(false);
     });

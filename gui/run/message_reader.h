@@ -13,15 +13,15 @@
 
 namespace shardscope {
 
-// What a watcher reads of a run: bytes of its socket in, messages out in their order. They are parsed on a thread of
-// its own, for a trace may have a million events, and are given out for some milliseconds in each turn of the event
-// loop, at most most_a_turn of them. A line that cannot be read becomes a line of the log. A connection that sends a
-// line beyond message_limits, or most_bad_lines, is broken: nothing more of it is read.
+// What a client reads of a run: bytes of its socket in, messages out in their order. They are parsed on a thread of
+// its own, for a trace may have a million events, and are given out for some milliseconds in each event-loop iteration,
+// at most most_a_turn of them. A line that cannot be read becomes a line of the log. A connection that sends a line
+// beyond message_limits, or most_bad_lines, is broken: nothing more of it is read.
 class MessageReader : public QObject {
   Q_OBJECT
  public:
   static constexpr int most_bad_lines = 20;
-  static constexpr int most_a_turn = 4096;  // messages, given out in one turn of the event loop
+  static constexpr int most_a_turn = 4096;  // messages, given out in one event-loop iteration
 
   // All are called in the thread of the owner; `ended` behind the last message of a connection, `broken` with the
   // reason in place of what follows.
@@ -32,7 +32,7 @@ class MessageReader : public QObject {
   void feed(const QByteArray& bytes) { read(bytes, false); }
   // What is fed from now on is of another connection.
   void end() { read({}, true); }
-  // Nothing of what was fed is told any more.
+  // Nothing of what was fed is reported any more.
   void forget();
   // Tells what was fed, before it returns.
   void wait();
@@ -63,7 +63,7 @@ class MessageReader : public QObject {
   std::function<void(Message)> take_;
   std::function<void()> ended_;
   std::function<void(const QString&)> broken_;
-  std::atomic<int> number_ = 0;  // of what is to be told; what has another one is dropped
+  std::atomic<int> number_ = 0;  // of what is to be reported; what has another one is dropped
   int reading_ = 0;
   qsizetype bytes_ = 0;
   bool gives_out_later_ = false;

@@ -65,7 +65,7 @@ RunControl::RunControl(QString program, QObject* parent)
     : QObject(parent),
       program_(std::move(program)),
       process_(make_process()),
-      reader_([this](Message message) { take_told(std::move(message)); }, [this] { connection_ended(); },
+      reader_([this](Message message) { take_message(std::move(message)); }, [this] { connection_ended(); },
               [this](const QString& why) { refuse_connection(why); }) {
   socket_.setReadBufferSize(read_ahead);
   clear_timer_.setInterval(clearing_ms);
@@ -229,7 +229,7 @@ void RunControl::take_plan(std::shared_ptr<const Plan> plan) {
 // Nobody waits for a process that is left, so it is not destroyed: that would end it.
 bool RunControl::leave() {
   if (!is_active()) return true;
-  go_on();
+  resume();
   if (!attached_) {
     QElapsedTimer since;
     since.start();
@@ -264,12 +264,12 @@ bool RunControl::can_pause() const {
 // As Ctrl-Z and fg do it to shardrun.
 void RunControl::toggle_pause() {
   if (!can_pause()) return;
-  if (paused_) return go_on();
+  if (paused_) return resume();
   paused_ = ::kill(static_cast<pid_t>(process_->processId()), SIGTSTP) == 0;
   emit stateChanged();
 }
 
-void RunControl::go_on() {
+void RunControl::resume() {
   if (!std::exchange(paused_, false)) return;
   if (process_->state() == QProcess::Running) ::kill(static_cast<pid_t>(process_->processId()), SIGCONT);
   emit stateChanged();
@@ -277,7 +277,7 @@ void RunControl::go_on() {
 
 void RunControl::stop() {
   if (!is_active()) return;
-  go_on();
+  resume();
   kill_requested_ = std::exchange(stop_requested_, true);
   if (!ask_to_end() && process_->state() == QProcess::Running)
     ::kill(static_cast<pid_t>(process_->processId()), kill_requested_ ? SIGTERM : SIGINT);
@@ -306,7 +306,7 @@ void RunControl::look_at(RunRecord::StepRange steps) {
 
 void RunControl::end_now() {
   connect_timer_.stop();
-  go_on();
+  resume();
   if (process_->state() != QProcess::NotRunning) {
     if (!send(Request::kill)) process_->terminate();
     if (!process_->waitForFinished(end_patience_ms)) {
@@ -334,11 +334,11 @@ void RunControl::receive(Message message) {
 }
 
 // A run says once in a connection what it is of and what has been: to take that in may take a moment.
-void RunControl::take_told(Message message) {
+void RunControl::take_message(Message message) {
   const bool is_again = (std::holds_alternative<HelloMessage>(message) && has_greeted_) ||
-                        (std::holds_alternative<SnapshotMessage>(message) && has_told_past_);
+                        (std::holds_alternative<SnapshotMessage>(message) && has_reported_past_);
   if (is_again) return;
-  has_told_past_ = has_told_past_ || std::holds_alternative<SnapshotMessage>(message);
+  has_reported_past_ = has_reported_past_ || std::holds_alternative<SnapshotMessage>(message);
   if (!record_.hello || keep_named(message, *record_.hello)) take(std::move(message));
 }
 
@@ -357,7 +357,7 @@ QString RunControl::no_run_text() const {
 }
 
 void RunControl::take(Message message) {
-  const bool tells_steps =
+  const bool reports_steps =
       std::holds_alternative<SnapshotMessage>(message) || std::holds_alternative<StepsMessage>(message);
   const auto* rank = std::get_if<RankStateMessage>(&message);
   const bool is_running = std::holds_alternative<StepMessage>(message) || (rank && rank->state == RankState::running);
@@ -373,7 +373,7 @@ void RunControl::take(Message message) {
   if (is_end) {
     const RunEnd end = record_.finished->end;
     set_state(end == RunEnd::finished ? State::finished : end == RunEnd::failed ? State::failed : State::stopped);
-  } else if (tells_steps) {
+  } else if (reports_steps) {
     ask_for_missing();
   }
   if (!announce_timer_.isActive()) announce_timer_.start();
@@ -392,10 +392,10 @@ void RunControl::connect_socket() {
     socket_.connectToServer(stored_.socket);
 }
 
-// What was asked for while nothing was connected may not have been heard.
+// What was asked for while nothing was connected may not have been received.
 void RunControl::socket_connected() {
   connect_timer_.stop();
-  has_greeted_ = has_told_past_ = false;
+  has_greeted_ = has_reported_past_ = false;
   if (stop_requested_) ask_to_end();
 }
 
@@ -429,7 +429,7 @@ void RunControl::socket_closed() {
   reader_.end();
 }
 
-// While the run goes on a watcher that fell behind is sent away and comes again: it is told all it has missed.
+// While the run goes on a client that fell behind is sent away and comes again: it is sent all that it has missed.
 void RunControl::connection_ended() {
   if (process_ended_ || (attached_ && record_.finished)) return finish();
   if (is_elsewhere() && !has_greeted_) return fail(no_run_text());

@@ -80,7 +80,7 @@ class RunControl : public QObject {
   // Lets the run go on when this process ends; false, and as before, where it does not answer.
   bool leave();
 
-  // Asks the run for all steps of a stretch of its past (RunRecord::look_at).
+  // Asks the run for all steps of a span of its past (RunRecord::look_at).
   void look_at(RunRecord::StepRange steps);
 
   // Takes messages as if they came from a run of `plan`: replay, and tests.
@@ -96,11 +96,11 @@ class RunControl : public QObject {
 
  private:
   bool send(const Request& request);  // false without a connection
-  void go_on();                       // after a pause
+  void resume();                      // after a pause
   bool ask_to_end();                  // as it was requested
   void begin(std::shared_ptr<const Plan> plan, const StoredRun& stored, bool attached);
   void take(Message message);
-  void take_told(Message message);  // of the socket
+  void take_message(Message message);  // of the socket
   void refuse_connection(const QString& why);
   QString no_run_text() const;
   void ask_for_missing();
@@ -111,7 +111,7 @@ class RunControl : public QObject {
   void read_output(bool is_last = false);
   void socket_closed();
   void socket_failed(QLocalSocket::LocalSocketError why);
-  void connection_ended();  // and all it told is taken
+  void connection_ended();  // and all it reported is taken
   void process_ended();
   void finish();
   // Removes what ended runs that were left have in their folders: again and again, for a process may outlive its last
@@ -145,9 +145,9 @@ class RunControl : public QObject {
   qint64 output_read_ = 0;                           // of the file
   bool stop_requested_ = false, kill_requested_ = false;
   bool attached_ = false, paused_ = false;
-  bool has_greeted_ = false;    // in this connection
-  bool has_told_past_ = false;  // likewise: a snapshot
-  bool process_ended_ = false;  // of this run; its last messages may still be on the way
+  bool has_greeted_ = false;        // in this connection
+  bool has_reported_past_ = false;  // likewise: a snapshot
+  bool process_ended_ = false;      // of this run; its last messages may still be on the way
 };
 
 }  // namespace shardscope

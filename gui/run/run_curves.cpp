@@ -134,10 +134,10 @@ void RunCurves::refresh() {
     arrange();
   }
   if (has_fit) fit_->show_fit(run_.fit());
-  const int64_t told = run_.record().steps_told();
-  if (told < shown_ || !run_.record().newest()) looked_at_.reset();  // another run
-  if (told == shown_ && shown_ > 0) return;
-  shown_ = told;
+  const int64_t reported = run_.record().steps_received();
+  if (reported < shown_ || !run_.record().newest()) looked_at_.reset();  // another run
+  if (reported == shown_ && shown_ > 0) return;
+  shown_ = reported;
   redraw();
 }
 

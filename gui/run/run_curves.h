@@ -28,8 +28,8 @@ struct PastRun {
 // the time and one for what is done a second, where what the plan predicts is a dashed line, and at the end the model's
 // fit, where its data have one. A loss curve begins where the original's does (models/registry.h), once it gets so far.
 // Each chart has a menu to save it. All show the same steps, zoomed together, and the values of one where the pointer
-// is in any of them; of a stretch that is looked at closely the run is asked for every step. Runs of the past are laid
-// over it: a colour a run then, and metrics told apart by how they are dotted.
+// is in any of them; of a span that is looked at closely the run is asked for every step. Runs of the past are laid
+// over it: a colour a run then, and metrics distinguished by how they are dotted.
 class RunCurves : public QWidget {
   Q_OBJECT
  public:

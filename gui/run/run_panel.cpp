@@ -22,8 +22,8 @@ namespace {
 // Of an optimizer without a schedule; one that changes is a metric and has a curve.
 QString constant_rate(const Plan& plan) {
   const Schedule& rate = plan.training.learning_rate;
-  const bool is_told = rate.kind == Schedule::Kind::constant && rate.value > 0;
-  return is_told ? RunPanel::tr("learning rate %1").arg(rate.value) : QString();
+  const bool is_reported = rate.kind == Schedule::Kind::constant && rate.value > 0;
+  return is_reported ? RunPanel::tr("learning rate %1").arg(rate.value) : QString();
 }
 
 QScrollArea* scrolled(QWidget* content) {

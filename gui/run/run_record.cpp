@@ -29,7 +29,7 @@ void RunRecord::add(Message message) {
                      [this](const RankStateMessage& m) { set_rank(m); },
                      [this](const LogMessage& m) {
                        log.push_back(m);
-                       last_told_ = m;
+                       last_reported_ = m;
                      },
                      [this](const RestartMessage& m) { restarts.push_back(m); },
                      [this](const FailureMessage& m) { failure = m; },
@@ -59,15 +59,15 @@ void RunRecord::bound_log() {
   bound_log();
 }
 
-// Behind the last line that was told.
-void RunRecord::add_unknown_log(const std::vector<LogMessage>& told) {
-  auto first = told.begin();
-  if (last_told_) {
-    const auto known = std::find(told.rbegin(), told.rend(), *last_told_);
-    if (known != told.rend()) first = known.base();
+// Behind the last line that was reported.
+void RunRecord::add_unknown_log(const std::vector<LogMessage>& reported) {
+  auto first = reported.begin();
+  if (last_reported_) {
+    const auto known = std::find(reported.rbegin(), reported.rend(), *last_reported_);
+    if (known != reported.rend()) first = known.base();
   }
-  log.insert(log.end(), first, told.end());
-  if (!told.empty()) last_told_ = told.back();
+  log.insert(log.end(), first, reported.end());
+  if (!reported.empty()) last_reported_ = reported.back();
 }
 
 std::vector<StepMessage> RunRecord::steps() const {
@@ -112,7 +112,7 @@ std::string RunRecord::state_of(int rank) const {
 }
 
 void RunRecord::add_step(const StepMessage& step) {
-  ++steps_told_;
+  ++steps_received_;
   if (!recent_.empty()) recent_.back().ranks.clear();
   while (!recent_.empty() && recent_.back().step >= step.step) recent_.pop_back();  // a run that began anew
   recent_.push_back(step);
@@ -137,8 +137,8 @@ void RunRecord::add_snapshot(SnapshotMessage snapshot) {
   step_times_ = std::move(snapshot.step_times);
   for (TraceMessage& trace : snapshot.traces) add_trace(std::make_shared<const TraceMessage>(std::move(trace)));
   std::map<int, RankStateMessage> by_rank;
-  for (const auto* told : {&ranks, &snapshot.ranks})
-    for (const RankStateMessage& rank : *told) by_rank[rank.rank] = rank;
+  for (const auto* reported : {&ranks, &snapshot.ranks})
+    for (const RankStateMessage& rank : *reported) by_rank[rank.rank] = rank;
   ranks.clear();
   for (const auto& [number, rank] : by_rank) ranks.push_back(rank);
   add_unknown_log(snapshot.log);
@@ -154,15 +154,15 @@ void RunRecord::add_answer(const StepsMessage& answer) {
     if (gap_) past_.add(step);
     else looked_over_[step.step] = {step.step, step.metrics, step.step_ms, {}};
   }
-  steps_told_ += std::ssize(answer.steps);
+  steps_received_ += std::ssize(answer.steps);
   asked->first = answer.steps.empty() ? asked->second : answer.steps.back().step + 1;
   if (asked->first >= asked->second) asked.reset();
 }
 
-void RunRecord::add_trace(std::shared_ptr<const TraceMessage> told) {
-  std::shared_ptr<const TraceMessage>& known = traces_.at(static_cast<size_t>(told->choice));
-  const bool is_new = !known || known->step != told->step;
-  known = std::move(told);
+void RunRecord::add_trace(std::shared_ptr<const TraceMessage> reported) {
+  std::shared_ptr<const TraceMessage>& known = traces_.at(static_cast<size_t>(reported->choice));
+  const bool is_new = !known || known->step != reported->step;
+  known = std::move(reported);
   const TraceMessage& trace = *known;
   if (trace.choice != TraceChoice::latest || !is_new || trace.ranks.empty()) return;
   if (std::exchange(only_first_traced_, only_first_traced_ && trace.step == 0) && !only_first_traced_) {
@@ -222,10 +222,10 @@ const RankMeasurement* RunRecord::measurement(int rank) const {
 
 bool RunRecord::is_of(const Plan& plan) const {
   if (!hello || hello->plan_hash != plan.hash) return false;
-  const auto& told = hello->plan_steps.stages;
-  bool same = std::ssize(told) == plan.program.stages;
+  const auto& reported = hello->plan_steps.stages;
+  bool same = std::ssize(reported) == plan.program.stages;
   for (int stage = 0; same && stage < plan.program.stages; ++stage)
-    same = std::ssize(told[static_cast<size_t>(stage)]) == plan.instructions(stage).size();
+    same = std::ssize(reported[static_cast<size_t>(stage)]) == plan.instructions(stage).size();
   return same;
 }
 

@@ -36,28 +36,28 @@ struct RunRecord {
   std::optional<FinishedMessage> finished;
   bool is_over = false;  // nothing of it runs any more
 
-  // A snapshot adds what is not known yet, so a watcher may come again.
+  // A snapshot adds what is not known yet, so a client may come again.
   void add(Message message);
 
-  // The steps from which curves are drawn, ascending: the recent, those of a stretch that is looked at closely, and of
+  // The steps from which curves are drawn, ascending: the recent, those of a span that is looked at closely, and of
   // other older ones those that hold an extreme (DecimatedSteps). So the record does not grow with the run.
   std::vector<StepMessage> steps() const;
   const StepMessage* newest() const { return recent_.empty() ? nullptr : &recent_.back(); }
   // Grows whenever steps() changes.
-  int64_t steps_told() const { return steps_told_; }
+  int64_t steps_received() const { return steps_received_; }
   // Training steps that all ranks have done.
   int64_t completed() const;
-  // Looks closely at a stretch of the past: all its steps, where it has no more than most_detail.
+  // Looks closely at a span of the past: all its steps, where it has no more than most_detail.
   void look_at(StepRange steps);
-  // Steps that are to be asked for: between those that were told, where a watcher was sent away and came again, or of
-  // the stretch that is looked at.
+  // Steps that are to be asked for: between those that were reported, where a client was sent away and came again, or
+  // of the span that is looked at.
   std::optional<StepRange> missing() const;
 
   // "running"; of a rank that died its signal, and "ended" of one that was running when the run ended.
   std::string state_of(int rank) const;
 
-  // Mean time of the plan step at a position of a stage's main sequence, over its ranks and the traces told as latest
-  // (the first step's, which warms up, left out where there are others); nothing when there is none.
+  // Mean time of the plan step at a position of a stage's main sequence, over its ranks and the traces reported as
+  // latest (the first step's, which warms up, left out where there are others); nothing when there is none.
   std::optional<MeasuredTime> plan_step_time(int position, int stage = 0) const;
   // Median of step_ms within 1 %, the first step left out where there are others.
   std::optional<double> median_step_ms() const;
@@ -73,23 +73,23 @@ struct RunRecord {
   void add_step(const StepMessage& step);
   void add_snapshot(SnapshotMessage snapshot);
   void add_answer(const StepsMessage& answer);
-  void add_trace(std::shared_ptr<const TraceMessage> told);
+  void add_trace(std::shared_ptr<const TraceMessage> reported);
   void set_rank(const RankStateMessage& rank);
-  void add_unknown_log(const std::vector<LogMessage>& told);
+  void add_unknown_log(const std::vector<LogMessage>& reported);
   void bound_log();
 
   DecimatedSteps past_;             // before the recent
   std::deque<StepMessage> recent_;  // without gaps; the last with its ranks
-  int64_t steps_told_ = 0;
+  int64_t steps_received_ = 0;
   StepTimes step_times_;
-  std::optional<StepRange> gap_;                               // not yet told
-  std::optional<StepRange> looked_at_;                         // not yet told
-  std::map<int64_t, StepMessage> looked_over_;                 // of that stretch, told
+  std::optional<StepRange> gap_;                               // not yet reported
+  std::optional<StepRange> looked_at_;                         // not yet reported
+  std::map<int64_t, StepMessage> looked_over_;                 // of that span, reported
   std::array<std::shared_ptr<const TraceMessage>, 3> traces_;  // by choice
   std::vector<std::vector<MeasuredTime>> plan_step_sums_;      // per stage
   int plan_step_count_ = 0;
   bool only_first_traced_ = true;
-  std::optional<LogMessage> last_told_;
+  std::optional<LogMessage> last_reported_;
   size_t bounded_lines_ = 0, log_bytes_ = 0;  // of log: lines that are counted, and their bytes
 };
 

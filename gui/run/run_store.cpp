@@ -33,9 +33,9 @@ QString StoredRun::label() const {
 
 bool StoredRun::is_running() const {
   if (socket.isEmpty() || !QFileInfo::exists(socket)) return false;
-  QLocalSocket watcher;
-  watcher.connectToServer(socket);
-  return watcher.waitForConnected(20);
+  QLocalSocket client;
+  client.connectToServer(socket);
+  return client.waitForConnected(20);
 }
 
 bool StoredRun::is_left() const { return !directory.isEmpty() && QFileInfo::exists(directory + '/' + run_files::left); }

@@ -9,7 +9,7 @@
 
 namespace shardscope {
 
-// What lies in the directory of a run; predictions also with an ending, while they are made.
+// What is in the directory of a run; predictions also with an ending, while they are made.
 namespace run_files {
 inline constexpr const char *config = "run.json", *machine = "machine.json", *output = "output", *errors = "errors",
                             *predictions = "predictions.jsonl", *socket = "socket", *left = "left";

@@ -6,12 +6,13 @@
 
 #include "engine/base/error.h"
 #include "gui/document/text.h"
+#include "gui/help/guide.h"
 #include "gui/look/steady_tabs.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/layout_page.h"
 #include "gui/pages/machine_page.h"
 #include "gui/pages/pipeline_page.h"
-#include "gui/planning/later_turn.h"
+#include "gui/planning/later_iteration.h"
 
 namespace shardscope {
 namespace {
@@ -28,7 +29,7 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
   pages_->tabBar()->setExpanding(false);
   auto* collectives = new CollectivesPage(workspace);
   comparison_ = collectives->comparison();
-  add_page(new LayoutPage(workspace), tr("&Layout"), tr("How the selected array lies on the devices."));
+  add_page(new LayoutPage(workspace), tr("&Layout"), tr("How the selected array is sharded over the devices."));
   flow_ = new FlowPage(workspace);
   add_page(flow_, tr("Flo&w"),
            tr("The instructions of the program, with the layout of what each computes and every reshard."));
@@ -52,13 +53,14 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
 
 void Centre::add_page(QWidget* page, const QString& title, const QString& tip) {
   pages_->setTabToolTip(pages_->addTab(page, title), tip);
+  set_help_chapter(page, anchor_of(QString(title).remove('&')));
 }
 
-// A new plan is told to the panels first: they and the page are painted in a turn of the event loop each.
+// A new plan is reported to the panels first: they and the page are painted in an event-loop iteration each.
 void Centre::paint_later() {
   if (std::exchange(paints_later_, true)) return;
   pages_->setUpdatesEnabled(false);
-  in_later_turn(this, [this] {
+  in_later_iteration(this, [this] {
     paints_later_ = false;
     pages_->setUpdatesEnabled(true);
   });

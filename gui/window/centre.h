@@ -20,7 +20,7 @@ class Centre : public QWidget {
   explicit Centre(Workspace& workspace, QWidget* parent = nullptr);
 
   QTabWidget* pages() const { return pages_; }
-  // Problems are mended by the sizes that are legal.
+  // Problems are fixed by the sizes that are legal.
   void show_problems(LegalSizes& sizes);
   ProblemStrip* problems() const { return strip_; }
   ComparePage* compare() const { return compare_; }

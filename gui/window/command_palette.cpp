@@ -80,7 +80,7 @@ CommandPalette::CommandPalette(QMainWindow& window, Workspace& workspace)
   layout->addWidget(nothing_, 1);
   connect(line_, &QLineEdit::textChanged, this, &CommandPalette::show_matches);
   connect(list_, &QListWidget::itemClicked, this, &CommandPalette::choose);
-  tell_keys(this, tr("Command palette"),
+  set_key_help(this, tr("Command palette"),
             {{tr("Up, Down"), tr("choose")}, {tr("Enter"), tr("do it")}, {tr("Escape"), tr("close")}});
   hide();
 }

@@ -12,7 +12,7 @@
 namespace shardscope {
 
 // Everything that the window can do, every setting and every array of the model, by typing some letters of its name. Up
-// and Down choose, Enter does it, Escape closes. It lies over the window and moves nothing.
+// and Down choose, Enter does it, Escape closes. It is over the window and moves nothing.
 class CommandPalette : public QFrame {
   Q_OBJECT
  public:

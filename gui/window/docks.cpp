@@ -3,6 +3,8 @@
 #include <QEvent>
 #include <algorithm>
 
+#include "gui/help/guide.h"
+
 namespace shardscope {
 
 Docks::Docks(QMainWindow& window, Workspace& workspace)
@@ -25,6 +27,11 @@ Docks::Docks(QMainWindow& window, Workspace& workspace)
   window.tabifyDockWidget(bottom_, problems);
   QDockWidget* rules = add("rules", tr("Rules"), rules_, Qt::BottomDockWidgetArea);
   window.tabifyDockWidget(problems, rules);
+  for (QWidget* panel : {static_cast<QWidget*>(parameters_), static_cast<QWidget*>(settings_)})
+    set_help_chapter(panel, "editing");
+  for (QWidget* panel : {static_cast<QWidget*>(problems_), static_cast<QWidget*>(rules_)})
+    set_help_chapter(panel, "problems-and-rules");
+  set_help_chapter(run_, "run");
   below_ = new BottomPanel(window, {bottom_, problems, rules});
   left_->raise();
   bottom_->raise();

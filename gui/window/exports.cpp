@@ -61,7 +61,7 @@ Exports::Exports(Workspace& workspace, Centre& centre, QWidget& window)
 
 void Exports::choose() {
   if (is_busy()) return;
-  if (!workspace_.planner.plan()) return emit told(tr("There is no plan to export."));
+  if (!workspace_.planner.plan()) return emit reported(tr("There is no plan to export."));
   const Document& document = workspace_.document;
   const QString folder = last_.path.isEmpty()
                              ? document.path().isEmpty() ? QDir::homePath() : QFileInfo(document.path()).path()
@@ -72,7 +72,7 @@ void Exports::choose() {
 }
 
 void Exports::start(ExportWish wish) {
-  if (is_busy()) return emit told(tr("The export before this one is not done yet."));
+  if (is_busy()) return emit reported(tr("The export before this one is not done yet."));
   last_ = wish;
   const std::string& page = wish.choice.page;
   if (wish.kind->shows_step(page)) wish.choice.trace = shown_trace(page.empty() ? "timeline" : qt(page));
@@ -168,18 +168,19 @@ void Exports::hide_bar() {
 
 void Exports::take(Outcome outcome) {
   hide_bar();
-  if (outcome.cancelled) return emit told(tr("Cancelled; nothing was written."));
+  if (outcome.cancelled) return emit reported(tr("Cancelled; nothing was written."));
   if (outcome.config) {
     if (workspace_.document.shared_config() != imported_into_)
-      return emit told(tr("The run file has changed meanwhile."));
-    if (*outcome.config == *imported_into_) return emit told(tr("Everything lies so already: %1").arg(imported_));
+      return emit reported(tr("The run file has changed meanwhile."));
+    if (*outcome.config == *imported_into_)
+      return emit reported(tr("Everything is sharded so already: %1").arg(imported_));
     workspace_.document.edit(std::move(*outcome.config), tr("specs of %1").arg(QFileInfo(imported_).fileName()));
-    return emit told(tr("Imported %1").arg(imported_));
+    return emit reported(tr("Imported %1").arg(imported_));
   }
   if (!outcome.exported) return fail(tr("Nothing was written"), outcome.errors);
   QString text = tr("Exported %1, %2").arg(qt(outcome.exported->path), qt(bytes_text(double(outcome.exported->bytes))));
   for (const std::string& note : outcome.exported->notes) text += ", " + qt(note);
-  emit told(text);
+  emit reported(text);
 }
 
 void Exports::fail(const QString& title, const std::vector<Error>& errors) {
@@ -213,17 +214,18 @@ ExportSource Exports::source() const {
 }
 
 void Exports::copy_picture() {
-  if (is_busy()) return emit told(tr("The export before this one is not done yet."));
-  if (!workspace_.planner.plan()) return emit told(tr("There is no plan to draw."));
+  if (is_busy()) return emit reported(tr("The export before this one is not done yet."));
+  if (!workspace_.planner.plan()) return emit reported(tr("There is no plan to draw."));
   const QString page = page_name(*centre_.pages());
   show_bar(tr("Drawing page %1").arg(page));
   record(page, centre_.pages()->currentWidget()->size(), shown_trace(page).value_or(TraceChoice::median),
          [this, page](const QPicture& picture, QSize size) {
            hide_bar();
            const QImage image = picture_image(picture, size, window_.devicePixelRatioF());
-           if (image.isNull()) return emit told(tr("The picture of page %1 is too large to copy: export it").arg(page));
+           if (image.isNull())
+             return emit reported(tr("The picture of page %1 is too large to copy: export it").arg(page));
            QApplication::clipboard()->setImage(image);
-           emit told(tr("Copied the picture of page %1").arg(page));
+           emit reported(tr("Copied the picture of page %1").arg(page));
          });
 }
 
@@ -231,10 +233,10 @@ void Exports::copy_layout() {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
   if (!plan || !facts || !facts->sharding || !divides(*facts->sharding, plan->mesh, facts->shape))
-    return emit told(tr("There is no array to copy the layout of."));
+    return emit reported(tr("There is no array to copy the layout of."));
   QApplication::clipboard()->setText(
       qt(visualize_sharding(*facts->sharding, plan->mesh, facts->shape, devices_of_stages(*plan, facts->stages))));
-  emit told(tr("Copied the layout of %1").arg(facts->title));
+  emit reported(tr("Copied the layout of %1").arg(facts->title));
 }
 
 void Exports::choose_specs() {

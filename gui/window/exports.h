@@ -32,7 +32,7 @@ class Exports : public QObject {
   void import_specs(const QString& path);
 
  signals:
-  void told(const QString& what);
+  void reported(const QString& what);
 
  private:
   struct Outcome {

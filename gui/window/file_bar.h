@@ -9,7 +9,7 @@
 
 namespace shardscope {
 
-// Tells that somebody else has changed or removed the run file, at the foot of the pages, over which it lies, above the
+// Tells that somebody else has changed or removed the run file, at the foot of the pages, which it covers, above the
 // problem if one is there: nothing moves, and nothing has to be answered.
 class FileBar : public QFrame {
   Q_OBJECT
@@ -30,7 +30,7 @@ class FileBar : public QFrame {
   QWidget* beneath_;
   QLabel* text_;
   QToolButton *reload_, *difference_, *later_;
-  StoredFile put_off_;  // of which nothing more is to be told
+  StoredFile put_off_;  // of which nothing more is to be reported
 };
 
 }  // namespace shardscope

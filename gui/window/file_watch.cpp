@@ -14,8 +14,8 @@ FileWatch::FileWatch(Document& document) : document_(document) {
   settle_.setSingleShot(true);
   settle_.setInterval(settle_ms);
   connect(&settle_, &QTimer::timeout, this, &FileWatch::check);
-  connect(&watcher_, &QFileSystemWatcher::fileChanged, this, &FileWatch::settle);
-  connect(&watcher_, &QFileSystemWatcher::directoryChanged, this, &FileWatch::settle);
+  connect(&disk_, &QFileSystemWatcher::fileChanged, this, &FileWatch::settle);
+  connect(&disk_, &QFileSystemWatcher::directoryChanged, this, &FileWatch::settle);
   connect(&document, &Document::titleChanged, this, &FileWatch::follow);
   follow();
 }
@@ -32,7 +32,7 @@ void FileWatch::follow() {
   else check();
 }
 
-// A file that was replaced is another one, of which nothing is told until it is watched, too.
+// A file that was replaced is another one, of which nothing is reported until it is watched, too.
 void FileWatch::watch() {
   QStringList wanted;
   if (const QString& path = document_.path(); !path.isEmpty()) {
@@ -43,12 +43,12 @@ void FileWatch::watch() {
     wanted.removeIf([](const QString& each) { return !QFileInfo::exists(each); });
     wanted.removeDuplicates();
   }
-  QStringList old = watcher_.files() + watcher_.directories(), added = wanted;
+  QStringList old = disk_.files() + disk_.directories(), added = wanted;
   old.removeIf([&](const QString& each) { return wanted.contains(each); });
   added.removeIf(
-      [this](const QString& each) { return watcher_.files().contains(each) || watcher_.directories().contains(each); });
-  if (!old.isEmpty()) watcher_.removePaths(old);
-  if (!added.isEmpty()) watcher_.addPaths(added);
+      [this](const QString& each) { return disk_.files().contains(each) || disk_.directories().contains(each); });
+  if (!old.isEmpty()) disk_.removePaths(old);
+  if (!added.isEmpty()) disk_.addPaths(added);
 }
 
 void FileWatch::check() {

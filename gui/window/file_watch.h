@@ -31,7 +31,7 @@ class FileWatch : public QObject {
   void take(StoredFile found);
 
   Document& document_;
-  QFileSystemWatcher watcher_;
+  QFileSystemWatcher disk_;
   QTimer settle_;
   StoredFile found_;
   Background<StoredFile> look_{[this](StoredFile found) { take(std::move(found)); }};

@@ -125,7 +125,7 @@ void make_menus(QMenuBar& bar, const Actions& actions, Document& document, Files
   add_plan_menu(bar, actions, document, centre, docks);
   bar.addMenu(tr("&Run"))->addActions({actions.train, actions.pause, actions.stop, actions.attach, actions.detach});
   QMenu* help = bar.addMenu(tr("&Help"));
-  help->addActions({actions.tour, actions.shortcuts});
+  help->addActions({actions.help, actions.tour, actions.shortcuts});
   help->addSeparator();
   help->addAction(actions.about);
 }

@@ -30,8 +30,8 @@ void Notice::say(const QString& what) {
   place();
   show();
   raise();
-  QAccessibleEvent told(this, QAccessible::Alert);
-  QAccessible::updateAccessibility(&told);
+  QAccessibleEvent reported(this, QAccessible::Alert);
+  QAccessible::updateAccessibility(&reported);
   end_.start(shown_ms);
 }
 

@@ -6,7 +6,7 @@
 namespace shardscope {
 
 // What the window has to tell besides the plan's verdict ("Saved ..."): a note at the foot of the pages, above what
-// else lies there, for some seconds or until it is clicked.
+// else is there, for some seconds or until it is clicked.
 class Notice : public QLabel {
   Q_OBJECT
  public:

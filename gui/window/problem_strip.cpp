@@ -60,7 +60,7 @@ QToolButton* ProblemStrip::add_button(const QString& text, const QString& tip) {
 void ProblemStrip::fit_to(const QSize& room) {
   const bool is_wide = room.width() > least_beside * buttons_->sizeHint().width();
   all_parts_->setDirection(is_wide ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
-  const int height = std::max(layout()->heightForWidth(room.width()), layout()->sizeHint().height());
+  const int height = std::max(layout()->totalHeightForWidth(room.width()), layout()->totalSizeHint().height());
   setGeometry(0, room.height() - height, room.width(), height);
 }
 

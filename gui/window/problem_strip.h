@@ -11,14 +11,14 @@
 
 namespace shardscope {
 
-// The first problem of a run file that cannot be planned, at the foot of the pages, over which it lies: nothing moves.
-// Beside it the edits that mend it, as far as a size of the mesh does ("data = 4"), each one undoable step, and undo.
+// The first problem of a run file that cannot be planned, at the foot of the pages, which it covers: nothing moves.
+// Beside it the edits that fix it, as far as a size of the mesh does ("data = 4"), each one undoable step, and undo.
 class ProblemStrip : public QFrame {
   Q_OBJECT
  public:
   ProblemStrip(Workspace& workspace, LegalSizes& sizes, QWidget* parent);
 
-  // Along the foot of what it lies over.
+  // Along the foot of what it covers.
   void fit_to(const QSize& room);
 
  signals:

@@ -32,8 +32,8 @@ ShortcutList::ShortcutList(QMainWindow& window)
   connect(line_, &QLineEdit::textChanged, this, &ShortcutList::filter);
   for (const Command& command : commands_of(window))
     if (!command.keys.isEmpty()) add(command.where, command.keys, command.text);
-  for (const ToldKeys& told : told_keys(window))
-    for (const KeyHelp& key : told.keys) add(told.title, key.keys, key.meaning);
+  for (const KeyHelpGroup& group : key_help_of(window))
+    for (const KeyHelp& key : group.keys) add(group.title, key.keys, key.meaning);
   tree_->expandAll();
 }
 

@@ -24,7 +24,7 @@ void SocketWatch::choose() {
 }
 
 void SocketWatch::attach(const QString& path) {
-  if (workspace_.run.is_active()) return emit told(tr("A run is being watched already."));
+  if (workspace_.run.is_active()) return emit reported(tr("A run is being watched already."));
   if (const std::vector<Error> errors = socket_errors(path); !errors.empty()) return emit faulty(errors);
   path_ = path;
   workspace_.run.attach(path);
@@ -39,29 +39,29 @@ void SocketWatch::take_hello() {
   reading_.make([hello, path = path_.toStdString()](const std::stop_token&) { return read(hello, path); });
 }
 
-SocketWatch::Told SocketWatch::read(const HelloMessage& hello, const std::string& path) {
-  Told told;
+SocketWatch::Reported SocketWatch::read(const HelloMessage& hello, const std::string& path) {
+  Reported reported;
   try {
-    told.config = parse_run_config(hello.config_json, path);
-    if (!hello.machine_json.empty()) told.config.machine = machine_choice(parse_machine(hello.machine_json, path));
+    reported.config = parse_run_config(hello.config_json, path);
+    if (!hello.machine_json.empty()) reported.config.machine = machine_choice(parse_machine(hello.machine_json, path));
   } catch (const Failure& failure) {
-    told.errors = failure.errors();
+    reported.errors = failure.errors();
   }
-  return told;
+  return reported;
 }
 
-void SocketWatch::take_told(Told told) {
+void SocketWatch::take_message(Reported reported) {
   if (!workspace_.run.is_attached() || !workspace_.run.is_active()) return;
-  if (!told.errors.empty()) {
+  if (!reported.errors.empty()) {
     workspace_.run.leave();
-    return emit faulty(told.errors);
+    return emit faulty(reported.errors);
   }
   if (!files_.may_discard()) {
     workspace_.run.leave();
     return;
   }
-  const QString name = qt(told.config.model.name) + ".json";
-  workspace_.document.reset(std::move(told.config), {}, name);
+  const QString name = qt(reported.config.model.name) + ".json";
+  workspace_.document.reset(std::move(reported.config), {}, name);
   being_planned_ = workspace_.document.shared_config();
 }
 

@@ -23,19 +23,19 @@ class SocketWatch : public QObject {
 
  signals:
   void attached();
-  void told(const QString& what);
+  void reported(const QString& what);
   void faulty(const std::vector<Error>& errors);
 
  private:
   // What a run says of itself, read.
-  struct Told {
+  struct Reported {
     RunConfig config;
     std::vector<Error> errors;
   };
-  static Told read(const HelloMessage& hello, const std::string& path);
+  static Reported read(const HelloMessage& hello, const std::string& path);
 
   void take_hello();
-  void take_told(Told told);
+  void take_message(Reported reported);
   void take_plan();
 
   Workspace& workspace_;
@@ -43,7 +43,7 @@ class SocketWatch : public QObject {
   QWidget& window_;
   QString path_;
   std::shared_ptr<const RunConfig> being_planned_;  // of the run
-  Background<Told> reading_{[this](Told told) { take_told(std::move(told)); }};
+  Background<Reported> reading_{[this](Reported reported) { take_message(std::move(reported)); }};
 };
 
 }  // namespace shardscope

@@ -23,7 +23,7 @@ std::vector<TourStop> tour_stops(ToolBar& bar, Centre& centre, Docks& docks, QSt
        Tour::tr(
            "Every parameter with its spec, P('data', None) as in JAX. F2 edits it; select several rows to edit them "
            "together.")},
-      {page("layout"), Tour::tr("Where data lies"),
+      {page("layout"), Tour::tr("Where data is"),
        Tour::tr(
            "Which part of the selected array each device holds. Point at a shard or a device: the other lights up.")},
       {panel(docks.inspector()), Tour::tr("Why, and what it costs"),

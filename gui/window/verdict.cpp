@@ -33,7 +33,7 @@ QString utilisation_text(const Plan& plan, const Utilisation& use) {
 }
 
 constexpr int difference_ms = 6000;
-constexpr size_t most_told = 6;  // warnings in a tool tip
+constexpr size_t most_reported = 6;  // warnings in a tool tip
 enum Field { state_field, memory_field, moved_field, time_field, planning_field, field_count };
 
 QString bold(const QString& text) { return "<b>" + text + "</b>"; }
@@ -92,7 +92,7 @@ void Verdict::refresh(bool with_difference) {
     const auto count = static_cast<int>(plan->warnings.size());
     state->setText(in_color(theme().warning, bold(count == 1 ? tr("1 warning") : tr("%1 warnings").arg(count))));
     std::vector<Error> first = plan->warnings;
-    first.resize(std::min(first.size(), most_told));
+    first.resize(std::min(first.size(), most_reported));
     state->setToolTip(errors_text(first) + "\n" + tr("Problems (Ctrl+Shift+M) has all."));
   } else if (plan) {
     state->setText(in_color(theme().good, bold("plan ok")));

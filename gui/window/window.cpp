@@ -90,6 +90,7 @@ void MainWindow::connect_actions() {
   connect(actions_.new_run, &QAction::triggered, &files_, &Files::choose_new);
   connect(actions_.palette, &QAction::triggered, palette_, &CommandPalette::open);
   connect(actions_.shortcuts, &QAction::triggered, this, [this] { ShortcutList(*this).exec(); });
+  connect(actions_.help, &QAction::triggered, this, &MainWindow::show_help);
   connect(actions_.tour, &QAction::triggered, tour_, &Tour::start);
   connect(actions_.about, &QAction::triggered, this, [this] { show_about(this, shardrun_); });
   connect(actions_.bottom, &QAction::triggered, this,
@@ -111,7 +112,7 @@ void MainWindow::connect_actions() {
   connect(palette_, &CommandPalette::placeWanted, this, &MainWindow::focus_place);
   connect(actions_.attach, &QAction::triggered, &socket_watch_, &SocketWatch::choose);
   connect(&socket_watch_, &SocketWatch::attached, this, [this] { docks_.show(docks_.run()); });
-  connect(&socket_watch_, &SocketWatch::told, notice_, &Notice::say);
+  connect(&socket_watch_, &SocketWatch::reported, notice_, &Notice::say);
   connect(&socket_watch_, &SocketWatch::faulty, this, [this](const std::vector<Error>& errors) {
     docks_.problems()->show_file_errors(errors);
     docks_.show(docks_.problems());
@@ -125,7 +126,7 @@ void MainWindow::connect_actions() {
   connect(actions_.import_specs, &QAction::triggered, &exports_, &Exports::choose_specs);
   connect(actions_.copy_picture, &QAction::triggered, &exports_, &Exports::copy_picture);
   connect(actions_.copy_layout, &QAction::triggered, &exports_, &Exports::copy_layout);
-  connect(&exports_, &Exports::told, notice_, &Notice::say);
+  connect(&exports_, &Exports::reported, notice_, &Notice::say);
   connect(actions_.copy, &QAction::triggered, this, &MainWindow::copy_plan);
   connect(actions_.find, &QAction::triggered, this, [this] {
     docks_.show(docks_.parameters());
@@ -145,7 +146,7 @@ void MainWindow::connect_workspace() {
     notice_->say(had_edits ? tr("Reloaded %1; Undo brings back what was not saved").arg(path)
                            : tr("Reloaded %1").arg(path));
   });
-  connect(&workspace_->document, &Document::told, notice_, &Notice::say);
+  connect(&workspace_->document, &Document::reported, notice_, &Notice::say);
   connect(&workspace_->document, &Document::titleChanged, this, &MainWindow::refresh_title);
   connect(&workspace_->run, &RunControl::stateChanged, this, &MainWindow::refresh_run);
   connect(&workspace_->planner, &Planner::delivered, this, [this] {
@@ -231,6 +232,17 @@ void MainWindow::editMesh() {
   if (dialog.exec() != QDialog::Accepted) return;
   set_mesh_axes(workspace_->document, dialog.axes(), dialog.names_before(), dialog.devices(),
                 HostsEdit{dialog.hosts(), dialog.network()});
+}
+
+// Of what has the keyboard; where nothing that is seen has it, of the page.
+void MainWindow::show_help() {
+  const QWidget* focus = focusWidget();
+  const QString chapter = help_chapter_of(focus && focus->isVisible() ? focus : centre_->pages()->currentWidget());
+  if (!help_) help_ = new HelpWindow(this);
+  help_->open_chapter("guide.md", chapter);
+  help_->show();
+  help_->raise();
+  help_->activateWindow();
 }
 
 void MainWindow::copy_plan() {

@@ -2,6 +2,7 @@
 
 #include <QMainWindow>
 
+#include "gui/help/help_window.h"
 #include "gui/window/actions.h"
 #include "gui/window/centre.h"
 #include "gui/window/command_palette.h"
@@ -71,6 +72,7 @@ class MainWindow : public QMainWindow {
   void refresh_run();
   void show_unreadable(const QString& name, const std::vector<Error>& errors);
   void focus_place(const QString& place);
+  void show_help();
   void copy_plan();
   void pin_plan();
   void remember_open() const;
@@ -95,6 +97,7 @@ class MainWindow : public QMainWindow {
   Notice* notice_;
   CommandPalette* palette_;
   Tour* tour_;
+  HelpWindow* help_ = nullptr;  // made when it is first asked for
   std::unique_ptr<SessionKeeper> session_;
   std::optional<QString> waiting_to_train_;  // from that checkpoint, for the plan that is being made
   bool remembers_ = false, keeps_history_ = false;

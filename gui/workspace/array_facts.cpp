@@ -78,7 +78,7 @@ struct Adder {
 
   bool operator()(const StateRef& state) {
     facts.kind = QObject::tr("optimizer state %1").arg(qt(state.state));
-    facts.why = QObject::tr("as its parameter: state lies where the parameter lies");
+    facts.why = QObject::tr("as its parameter: state is sharded as the parameter");
     if (!add_parameter(state.path)) return false;
     const ParameterPlan* planned = workspace.planner.find_planned(state.path);
     if (!planned) return true;

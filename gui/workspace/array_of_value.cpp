@@ -35,7 +35,7 @@ QString value_text(const Plan& plan, ValueId value) {
   if (value == no_id || !plan.graph) return {};
   const Value& it = plan.graph->values[value];
   if (it.cotangent_of != no_id) return QObject::tr("gradient of %1").arg(value_text(plan, it.cotangent_of));
-  if (it.again_of != no_id) return QObject::tr("%1, made again").arg(value_text(plan, it.again_of));
+  if (it.again_of != no_id) return QObject::tr("%1, recomputed").arg(value_text(plan, it.again_of));
   return short_name(it.name);
 }
 

@@ -78,7 +78,7 @@ std::vector<Target> targets_of(const Plan& plan, const Instruction& instruction)
   return targets;
 }
 
-// Where the array lies now, by itself.
+// How the array is sharded now, by itself.
 std::optional<Sharding> layout_of(const Plan& plan, const Target& target) {
   for (const ParameterPlan& parameter : plan.parameters)
     if (plan.graph->states[parameter.state].before == target.value) return parameter.sharding;

@@ -25,16 +25,16 @@ void SpecField::show_spec(const QString& text, const QString& hint) {
   setCursorPosition(0);
 }
 
-void SpecField::give_up() { setText(shown_); }
+void SpecField::abandon() { setText(shown_); }
 
 void SpecField::keyPressEvent(QKeyEvent* event) {
-  if (event->key() == Qt::Key_Escape && text() != shown_) return give_up();
+  if (event->key() == Qt::Key_Escape && text() != shown_) return abandon();
   QLineEdit::keyPressEvent(event);
 }
 
 void SpecField::focusOutEvent(QFocusEvent* event) {
   QLineEdit::focusOutEvent(event);
-  if (!fault_.isEmpty() && event->reason() != Qt::PopupFocusReason) give_up();
+  if (!fault_.isEmpty() && event->reason() != Qt::PopupFocusReason) abandon();
 }
 
 void SpecField::judge() {

@@ -15,7 +15,7 @@ class SpecField : public QLineEdit {
   // Nothing changes of what is being typed. An empty field says `hint`.
   void show_spec(const QString& text, const QString& hint = "P('data', None)");
   const QString& fault() const { return fault_; }
-  void give_up();  // what was typed
+  void abandon();  // what was typed
 
  signals:
   void specTyped(const PartitionSpec& spec);  // by Enter, or when the keyboard leaves a legal text

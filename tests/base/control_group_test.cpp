@@ -107,14 +107,14 @@ void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_and_abo
   constexpr int64_t interval = RecentOutOfMemoryKills::interval_ns;
   for (const auto& [now, kills] :
        {std::pair{interval / 2, 1}, {interval, 1}, {2 * interval - 1, 1}, {2 * interval, 0}}) {
-    recent.go_on(now);
+    recent.resume(now);
     QCOMPARE(recent.count(), kills);
   }
 }
 
 void ControlGroupTest::this_process_is_not_frozen() {
   QVERIFY(!is_frozen(::getpid()));
-  thaw_alone({::getpid()});
+  resume_alone({::getpid()});
   QVERIFY(!is_frozen(::getpid()));
 }
 

@@ -21,7 +21,7 @@ class LoadedCodeTest : public QObject {
     QCOMPARE(code_of(copy), own);
   }
 
-  void builds_that_differ_are_told_apart() {
+  void builds_that_differ_are_distinguished() {
     QCOMPARE(code_not_in("libm.so.6 1f, program 2a", "libm.so.6 1f, program 2b"), std::string("program 2a"));
     QCOMPARE(code_not_in("libm.so.6 1f, program 2a", "program 2a, libm.so.6 1f"), std::string());
     QCOMPARE(code_not_in("libm.so.6 1f, program 2a", ""), std::string("libm.so.6 1f, program 2a"));

@@ -12,7 +12,7 @@
 namespace process_test {
 
 using namespace shardscope;
-using Presence = ProcessSight::Presence;
+using Presence = ProcessObservation::Presence;
 
 class ProcessTest : public QObject {
   Q_OBJECT
@@ -24,20 +24,20 @@ class ProcessTest : public QObject {
       ::pause();
       ::_exit(0);
     }
-    const ProcessSight sight = look_at_process(child);
-    QCOMPARE(sight.presence, Presence::there);
-    QCOMPARE(sight.info.parent, ::getpid());
-    QVERIFY(sight.info.id.start_time > 0 && is_alive(sight.info.id));
+    const ProcessObservation observation = look_at_process(child);
+    QCOMPARE(observation.presence, Presence::there);
+    QCOMPARE(observation.info.parent, ::getpid());
+    QVERIFY(observation.info.id.start_time > 0 && is_alive(observation.info.id));
     QVERIFY(is_alive({child, 0}));
-    QVERIFY(!is_alive({child, sight.info.id.start_time + 1}));  // its number, another process
+    QVERIFY(!is_alive({child, observation.info.id.start_time + 1}));  // its number, another process
     ::kill(child, SIGKILL);
     siginfo_t ended{};
     QCOMPARE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
     QCOMPARE(look_at_process(child).info.state, 'Z');
-    QVERIFY(!is_alive(sight.info.id));
+    QVERIFY(!is_alive(observation.info.id));
     ::waitpid(child, nullptr, 0);
     QCOMPARE(look_at_process(child).presence, Presence::gone);
-    QVERIFY(!is_alive(sight.info.id));
+    QVERIFY(!is_alive(observation.info.id));
   }
 
   void what_cannot_be_read_is_unknown_and_never_gone() {

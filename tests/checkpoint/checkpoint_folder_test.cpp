@@ -55,7 +55,7 @@ struct Saves {
   // `complete` is told each step whose checkpoint is.
   void run(const FileCalls& calls, int64_t from, int64_t to, int64_t* complete = nullptr) {
     CheckpointFolder checkpoints(path, calls, report());
-    checkpoints.go_on_from(from == 1 ? std::nullopt : std::optional(from - 1), {});
+    checkpoints.continue_from(from == 1 ? std::nullopt : std::optional(from - 1), {});
     for (int64_t step = from; step <= to; ++step) {
       make_checkpoint(checkpoints, path, calls, small_states(), two, step, 2);
       if (complete) *complete = step;
@@ -396,11 +396,11 @@ class CheckpointFolderTest : public QObject {
     saves.run(FileCalls(), 1, 2);
     const FileCalls calls;
     CheckpointFolder folder(saves.path, calls);
-    QCOMPARE(error_of([&] { folder.go_on_from(std::nullopt, {}); }).code, std::string("checkpoint_exists"));
-    const Error newer = error_of([&] { folder.go_on_from(1, {}); });
+    QCOMPARE(error_of([&] { folder.continue_from(std::nullopt, {}); }).code, std::string("checkpoint_exists"));
+    const Error newer = error_of([&] { folder.continue_from(1, {}); });
     QCOMPARE(newer.code, std::string("checkpoint_exists"));
     QCOMPARE(newer.place.file, saves.path + "/step_000002");
-    folder.go_on_from(2, {});
+    folder.continue_from(2, {});
   }
 
   void damaged_ones_that_are_newer_are_put_aside() {
@@ -411,7 +411,7 @@ class CheckpointFolderTest : public QObject {
                                     QStringList{"step_000001", "step_000002.damaged", "step_000002.damaged_2"}}) {
       CheckpointFolder folder(saves.path, calls);
       if (left.size() > 2) make_checkpoint(folder, saves.path, calls, small_states(), two, 2);
-      folder.go_on_from(1, {2});
+      folder.continue_from(1, {2});
       QCOMPARE(names_in(saves.folder.path()), left);
     }
   }

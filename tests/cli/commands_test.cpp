@@ -47,7 +47,7 @@ class CommandsTest : public QObject {
   void one_device_is_not_devices();
   void a_quiet_command_says_errors_alone();
   void what_an_assignment_breaks_is_blamed_on_it();
-  void faults_of_form_and_of_meaning_are_told_together();
+  void faults_of_form_and_of_meaning_are_reported_together();
   void bad_input_is_exit_code_2_with_a_reason_data();
   void bad_input_is_exit_code_2_with_a_reason();
   void a_parameter_is_drawn_as_its_spec_is_without_a_file();
@@ -192,7 +192,7 @@ void CommandsTest::what_an_assignment_breaks_is_blamed_on_it() {
   QVERIFY(shardrun({"plan", decoder, "--set", "mesh.model=99999999"}).errors.startsWith("--set mesh.model: "));
 }
 
-void CommandsTest::faults_of_form_and_of_meaning_are_told_together() {
+void CommandsTest::faults_of_form_and_of_meaning_are_reported_together() {
   QTemporaryDir directory;
   QString text = decoder_text();
   text.replace("\"size\": 4", "\"size\": \"four\"").replace("\"seed\": 0,\n  \"steps\"", "\"sed\": 0,\n  \"steps\"");

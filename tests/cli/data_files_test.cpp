@@ -109,7 +109,7 @@ class DataFilesTest : public QObject {
     QCOMPARE(step, 4);
   }
 
-  void what_the_file_lacks_is_told_at_its_line() {
+  void what_the_file_lacks_is_reported_at_its_line() {
     const auto fault = [&](const QStringList& more) {
       const ProgramResult result = shardrun(QStringList{"train", file_} + more);
       return result.code == 2 ? result.errors : QString("exit code %1").arg(result.code);

@@ -81,7 +81,7 @@ class ExportTest : public QObject {
              qPrintable(result.errors));
   }
 
-  void tensorboard_was_told_live_what_is_exported_later() {
+  void tensorboard_was_reported_live_what_is_exported_later() {
     QCOMPARE(shardrun({"export", record_, "--to", "tensorboard", path("later.tfevents")}).code, 0);
     const QStringList files = names_in(path("logs"));
     QCOMPARE(files.size(), 1);
@@ -189,9 +189,9 @@ class ExportTest : public QObject {
     const ProgramResult trained =
         shardrun(QStringList{"train"} + small + QStringList{"--machine", slow, "--steps", "4", "--record", record});
     QVERIFY2(trained.code == 0, qPrintable(trained.errors));
-    const ProgramResult told = shardrun({"calibrate", "--from", record});
-    QVERIFY2(told.code == 0 && told.output.contains("matrix products in f32: "), qPrintable(told.output));
-    QVERIFY2(told.errors.contains("--out FILE"), qPrintable(told.errors));
+    const ProgramResult reported = shardrun({"calibrate", "--from", record});
+    QVERIFY2(reported.code == 0 && reported.output.contains("matrix products in f32: "), qPrintable(reported.output));
+    QVERIFY2(reported.errors.contains("--out FILE"), qPrintable(reported.errors));
     const ProgramResult written = shardrun({"calibrate", "--from", record, "--out", fixed});
     QVERIFY2(written.code == 0, qPrintable(written.errors));
     QVERIFY(load_machine(fixed.toStdString()).device.products.at(Precision::f32).flops_per_second > 20 * rate);

@@ -44,7 +44,7 @@ ProgramResult run_script(const QString& path, const QStringList& arguments, cons
   return finish(process);
 }
 
-class Watcher : public SocketClient {
+class Client : public SocketClient {
  public:
   using SocketClient::SocketClient;
 
@@ -164,21 +164,22 @@ class HeadlessTest : public QObject {
     QProcess training;
     use(training, {});
     training.start(path("watched/train.sh"), {});
-    std::unique_ptr<Watcher> watcher;
-    std::vector<Message> told;
+    std::unique_ptr<Client> client;
+    std::vector<Message> reported;
     const auto steps = [&] {
-      return std::ranges::count_if(told, [](const Message& one) { return std::holds_alternative<StepMessage>(one); });
+      return std::ranges::count_if(reported,
+                                   [](const Message& one) { return std::holds_alternative<StepMessage>(one); });
     };
     const auto watch = [&] {
-      if (!watcher || !watcher->connected()) watcher = std::make_unique<Watcher>(path("watched/socket").toStdString());
-      else std::ranges::move(watcher->messages(), std::back_inserter(told));
+      if (!client || !client->connected()) client = std::make_unique<Client>(path("watched/socket").toStdString());
+      else std::ranges::move(client->messages(), std::back_inserter(reported));
       return steps() >= 3;
     };
-    [[maybe_unused]] const bool in_time = QTest::qWaitFor(watch, patience_ms);  // told below, with the run's errors
+    [[maybe_unused]] const bool in_time = QTest::qWaitFor(watch, patience_ms);  // reported below, with the run's errors
     training.terminate();
     const ProgramResult result = finish(training);
     QVERIFY2(steps() >= 3, qPrintable(result.errors));
-    const auto* hello = std::get_if<HelloMessage>(&told.front());
+    const auto* hello = std::get_if<HelloMessage>(&reported.front());
     QVERIFY(hello && hello->ranks == 2 && !hello->metrics.empty());
     QCOMPARE(result.code, exit_by_signal + SIGTERM);
     QVERIFY(!QFile::exists(path("watched/socket")));

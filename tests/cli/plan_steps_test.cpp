@@ -32,7 +32,7 @@ class PlanStepsTest : public QObject {
 
  private slots:
   // "Tensor Parallelism Algorithm" of the MinText document, behind a layer that needs dIn; backward step 5 is shared.
-  void the_tensor_parallel_pair_is_told_as_in_the_document() {
+  void the_tensor_parallel_pair_is_reported_as_in_the_document() {
     const QStringList expected{"In[B, D_Y] = inputs[B, K] *_K W_before[K, D_Y]",
                                "In[B, D] = AllGather(In[B, D_Y])",
                                "Tmp[B, F_Y] = In[B, D] *_D W_in[D, F_Y]",
@@ -60,7 +60,7 @@ class PlanStepsTest : public QObject {
     QCOMPARE(text.count("AllGather"), 3);
   }
 
-  void axes_of_several_letters_and_several_axes_are_told_apart() {
+  void axes_of_several_letters_and_several_axes_are_distinguished() {
     const QString dp = lines("logical_dot_relu_dot", {"sharding.mode=as_written"}).join('\n');
     QVERIFY2(dp.contains("dot1/einsum[batch_data, hidden_model] = inputs[batch_data, embed] *_embed "
                          "dot1/kernel[embed, hidden_model]"),

@@ -107,7 +107,7 @@ class StreamsTest : public QObject {
   void steps_whose_reader_has_gone_are_said_and_no_success();
   void steps_whose_file_was_removed_or_truncated_are_said_and_no_success_data();
   void steps_whose_file_was_removed_or_truncated_are_said_and_no_success();
-  void a_failed_run_that_nobody_can_be_told_of_is_still_exit_code_1();
+  void a_failed_run_that_nobody_can_be_reported_of_is_still_exit_code_1();
   void what_a_rank_says_gives_the_terminal_no_orders();
 };
 
@@ -256,7 +256,7 @@ void StreamsTest::steps_whose_file_was_removed_or_truncated_are_said_and_no_succ
   QCOMPARE(result.code, 1);
 }
 
-void StreamsTest::a_failed_run_that_nobody_can_be_told_of_is_still_exit_code_1() {
+void StreamsTest::a_failed_run_that_nobody_can_be_reported_of_is_still_exit_code_1() {
   const QStringList diverging = tiny_training + QStringList{"--set", "optimizer.learning_rate=1e6", "--steps", "6"};
   QCOMPARE(Streams{[] { open_as(2, "/dev/full"); }}.run(diverging).code, 1);
 }

@@ -66,7 +66,7 @@ class SuggestTest : public QObject {
       QCOMPARE(bytes_argument(text, "--memory"), value);
   }
 
-  void what_is_no_quantity_is_told_with_what_would_be_one() {
+  void what_is_no_quantity_is_reported_with_what_would_be_one() {
     for (const char* text : {"", "many", "-3", "0", "0.5", "nan", "inf", "1e400", "1e30", "175X", "175BB", "1,000"}) {
       const std::vector<Error> errors = errors_of([&] { count_argument(text, "--params"); });
       QCOMPARE(errors.size(), size_t{1});

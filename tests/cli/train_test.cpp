@@ -81,12 +81,12 @@ class TrainTest : public QObject {
   void it_prints_the_documents_lines();
   void each_step_is_a_json_object_that_agrees_with_the_plan();
   void ones_own_mpirun_gives_the_same_training();
-  void steps_that_cannot_be_written_end_it_with_a_code_under_any_starter();
-  void the_ranks_gather_the_parameters_into_a_file_under_any_starter();
-  void a_lost_loss_ends_it_under_any_starter_unless_it_is_to_keep_going();
+  void steps_that_cannot_be_written_end_it_with_a_code_under_any_launcher();
+  void the_ranks_gather_the_parameters_into_a_file_under_any_launcher();
+  void a_non_finite_loss_ends_it_under_any_launcher_unless_it_is_to_keep_going();
   void steps_added_to_a_file_that_ends_amid_a_line_begin_a_new_one();
   void a_world_that_does_not_fit_the_mesh_is_refused();
-  void a_plan_that_does_not_fit_the_memory_is_refused_under_any_starter_unless_forced();
+  void a_plan_that_does_not_fit_the_memory_is_refused_under_any_launcher_unless_forced();
   void a_signal_ends_it_with_its_code_and_leaves_nothing_data();
   void a_signal_ends_it_with_its_code_and_leaves_nothing();
   void a_signal_that_comes_with_the_runs_first_file_leaves_nothing();
@@ -175,7 +175,7 @@ void TrainTest::ones_own_mpirun_gives_the_same_training() {
   QCOMPARE(steps[1]["ranks"].toArray().size(), 2);
 }
 
-void TrainTest::steps_that_cannot_be_written_end_it_with_a_code_under_any_starter() {
+void TrainTest::steps_that_cannot_be_written_end_it_with_a_code_under_any_launcher() {
   // Soon, too, and not after the last step.
   const QStringList to_full_disk = small + QStringList{"--steps", "100000000", "--jsonl", "/dev/full"};
   const ProgramResult started = shardrun(QStringList{"train"} + to_full_disk);
@@ -184,7 +184,7 @@ void TrainTest::steps_that_cannot_be_written_end_it_with_a_code_under_any_starte
   QVERIFY(own.code != 0 && own.errors.contains("/dev/full: cannot write"));
 }
 
-void TrainTest::the_ranks_gather_the_parameters_into_a_file_under_any_starter() {
+void TrainTest::the_ranks_gather_the_parameters_into_a_file_under_any_launcher() {
   QTemporaryDir directory;
   const QString started = directory.filePath("started"), own = directory.filePath("own");
   QCOMPARE(shardrun(QStringList{"train"} + small + QStringList{"--steps", "2", "--parameters", started}).code, 0);
@@ -205,7 +205,7 @@ void TrainTest::the_ranks_gather_the_parameters_into_a_file_under_any_starter() 
   QVERIFY(bytes(started) != bytes(own));
 }
 
-void TrainTest::a_lost_loss_ends_it_under_any_starter_unless_it_is_to_keep_going() {
+void TrainTest::a_non_finite_loss_ends_it_under_any_launcher_unless_it_is_to_keep_going() {
   QTemporaryDir directory;
   const QString ended = directory.filePath("ended"), kept = directory.filePath("kept");
   const QStringList diverging = {preset("mintext_mlp"),
@@ -257,7 +257,7 @@ void TrainTest::a_world_that_does_not_fit_the_mesh_is_refused() {
   QVERIFY2(result.errors.contains("2 ranks"), qPrintable(result.errors));
 }
 
-void TrainTest::a_plan_that_does_not_fit_the_memory_is_refused_under_any_starter_unless_forced() {
+void TrainTest::a_plan_that_does_not_fit_the_memory_is_refused_under_any_launcher_unless_forced() {
   QTemporaryDir directory;
   Machine machine = reference_host();
   machine.device.memory_bytes = 1 << 20;

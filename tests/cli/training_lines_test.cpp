@@ -73,7 +73,7 @@ class TrainingLinesTest : public QObject {
     QCOMPARE(metrics_line(step_of({})), std::string("Step 3:\n"));
   }
 
-  void an_evaluation_is_told_where_there_was_one() {
+  void an_evaluation_is_reported_where_there_was_one() {
     const double none = std::numeric_limits<double>::quiet_NaN();
     const StepMessage with = step_of({{"loss", 1}, {"val_loss", 2}, {"learning_rate", 3e-5}});
     const StepMessage without = step_of({{"loss", 1}, {"val_loss", none}, {"learning_rate", 3e-5}});
@@ -87,7 +87,7 @@ class TrainingLinesTest : public QObject {
     QCOMPARE(ProgressText(lines, 9).after(without), std::string());
   }
 
-  void the_steps_that_the_original_tells_of_are_told_in_its_words() {
+  void the_steps_that_the_original_tells_of_are_reported_in_its_words() {
     StepMessage message = step_of({{"loss", 0.1f}});
     std::string text;
     ProgressText progress({"Step {number}, at {step:04}: {loss}", 4, true, "Mean {seconds:.4f} s"}, 7);

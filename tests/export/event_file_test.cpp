@@ -88,7 +88,7 @@ class EventFileTest : public QObject {
     }
   }
 
-  void what_is_told_live_is_in_the_folder_at_once() {
+  void what_is_reported_live_is_in_the_folder_at_once() {
     const QTemporaryDir folder;
     const std::string path = folder.filePath("new/logs").toStdString();
     const std::shared_ptr<const Plan> plan = preset_plan("tiny_lm_dp");

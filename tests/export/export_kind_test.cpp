@@ -160,19 +160,19 @@ class ExportKindTest : public QObject {
     const ExportSource source = made_source(preset, false);
     const Plan& plan = *source.plan;
     const Json specs = Json::parse(exported_text(source, "specs"));
-    size_t told = 0;
+    size_t reported = 0;
     for (const ExportedArray& array : exported_arrays(plan)) {
-      const bool is_told = array.kind != ExportedArray::Kind::activation || array.is_set;
-      QCOMPARE(specs.contains(array.name), is_told);
-      if (!is_told) continue;
-      ++told;
+      const bool is_reported = array.kind != ExportedArray::Kind::activation || array.is_set;
+      QCOMPARE(specs.contains(array.name), is_reported);
+      if (!is_reported) continue;
+      ++reported;
       Sharding whole = array.sharding;
       whole.partial = 0;
       const PartitionSpec spec = spec_of(specs[array.name]);
       QCOMPARE(std::ssize(spec.dims), std::ssize(array.shape));
       QCOMPARE(to_sharding(spec, plan.mesh, array.sharding.rank), whole);
     }
-    QCOMPARE(specs.size(), told);
+    QCOMPARE(specs.size(), reported);
     for (const ParameterPlan& parameter : plan.parameters) {
       std::string path;
       for (const std::string& part : parameter.path) path += (path.empty() ? "" : "/") + part;
@@ -241,19 +241,19 @@ class ExportKindTest : public QObject {
     QFETCH(std::string, page);
     const ExportSource& source = large_source();
     const QTemporaryDir folder;
-    std::vector<double> told;
+    std::vector<double> reported;
     std::stop_source stop;
     ExportTarget::Options options;
-    options.on_progress = [&](double share) { told.push_back(share); };
-    options.tell_every = std::chrono::milliseconds(0);
+    options.on_progress = [&](double share) { reported.push_back(share); };
+    options.report_every = std::chrono::milliseconds(0);
     export_source(find_export_kind(kind), source, {page}, folder.filePath("whole.tfevents").toStdString(), options);
     const bool copies_nothing = find_export_kind(kind).form() == ExportTarget::Form::folder;  // its data are made
-    QCOMPARE(told.empty(), copies_nothing);
-    QVERIFY(std::ranges::is_sorted(told));
-    QVERIFY(told.empty() || (told.front() >= 0 && told.back() <= 1));
+    QCOMPARE(reported.empty(), copies_nothing);
+    QVERIFY(std::ranges::is_sorted(reported));
+    QVERIFY(reported.empty() || (reported.front() >= 0 && reported.back() <= 1));
     options.stop = stop.get_token();
     options.on_progress = [&](double) { stop.request_stop(); };
-    if (told.empty()) stop.request_stop();
+    if (reported.empty()) stop.request_stop();
     QVERIFY_EXCEPTION_THROWN(
         export_source(find_export_kind(kind), source, {page}, folder.filePath("x.tfevents").toStdString(), options),
         Cancelled);
@@ -302,7 +302,7 @@ class ExportKindTest : public QObject {
     QCOMPARE(text_of(input), text_of(preset_path("tiny_lm_dp")));
   }
 
-  void a_recorded_run_is_a_source_with_all_that_was_told() {
+  void a_recorded_run_is_a_source_with_all_that_was_reported() {
     for (const char* preset : {"tiny_lm_dp", "workshop_interleaved"}) {
       const std::shared_ptr<const Plan> plan = preset_plan(preset);
       const QTemporaryDir folder;

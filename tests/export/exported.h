@@ -70,7 +70,7 @@ inline StepMessage made_step(const Plan& plan, int64_t step) {
   return message;
 }
 
-// What was told of a run of three steps, of which a restart did the second anew.
+// What was reported of a run of three steps, of which a restart did the second anew.
 inline std::vector<Message> made_messages(const Plan& plan) {
   return {RankStateMessage{0, RankState::running, 7},
           made_step(plan, 0),

@@ -37,7 +37,7 @@ class JaxSourceTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void what_jax_cannot_be_told_is_refused_at_its_place_data() {
+  void what_jax_cannot_be_reported_is_refused_at_its_place_data() {
     QTest::addColumn<QString>("preset");
     QTest::addColumn<QStringList>("settings");
     QTest::addColumn<QString>("expected");
@@ -46,11 +46,11 @@ class JaxSourceTest : public QObject {
     };
     row("a pipeline", "workshop_3d", {}, "not_exportable pipeline.axis");
     row("bf16 in Flax's layers", "tiny_lm_dp", {"model.compute_dtype=bf16"}, "not_exportable model.compute_dtype");
-    row("part of a layer made again", "tiny_lm_dp", {"schedule.rematerialise=mlp"},
+    row("part of a layer recomputed", "tiny_lm_dp", {"schedule.rematerialise=mlp"},
         "not_exportable schedule.rematerialise");
-    row("a list of parts made again", "tiny_lm_dp", {"schedule.rematerialise=[\"mlp\",\"**/LayerNorm_0/**\"]"},
+    row("a list of parts recomputed", "tiny_lm_dp", {"schedule.rematerialise=[\"mlp\",\"**/LayerNorm_0/**\"]"},
         "not_exportable schedule.rematerialise");
-    row("several layers made again", "tiny_lm_dp", {"schedule.rematerialise=full", "schedule.rematerialised_layers=2"},
+    row("several layers recomputed", "tiny_lm_dp", {"schedule.rematerialise=full", "schedule.rematerialised_layers=2"},
         "not_exportable schedule.rematerialised_layers");
     row("dropout in microbatches", "nnx_gpt2", {"schedule.microbatches=2"}, "not_exportable schedule.microbatches");
     row("no training", "tiny_lm_dp", {"optimizer=null"}, "not_exportable optimizer");
@@ -60,7 +60,7 @@ class JaxSourceTest : public QObject {
     row("one layer of several", "tiny_lm_dp", {R"(sharding.constraints={"blocks_1/gelu": ["data"]})"},
         "not_exportable sharding.constraints.blocks_1/gelu");
   }
-  void what_jax_cannot_be_told_is_refused_at_its_place() {
+  void what_jax_cannot_be_reported_is_refused_at_its_place() {
     QFETCH(QString, preset);
     QFETCH(QStringList, settings);
     QFETCH(QString, expected);
@@ -170,7 +170,7 @@ class JaxSourceTest : public QObject {
     QVERIFY(changed.sharding.in == config.sharding.in);
   }
 
-  void faults_of_a_specs_file_are_all_told_at_their_lines() {
+  void faults_of_a_specs_file_are_all_reported_at_their_lines() {
     const RunConfig config = system_run("tiny_lm_fsdp", {});
     const auto faults = [&](const char* text) {
       return places(faults_of([&] { with_specs(config, text, "x.json"); }));

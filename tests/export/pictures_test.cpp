@@ -23,13 +23,13 @@ QByteArray content(const QString& path) {
 
 }  // namespace
 
-// Pictures are drawn by the program shardscope that lies beside this one, without a display.
+// Pictures are drawn by the program shardscope beside this one, without a display.
 class PicturesTest : public QObject {
   Q_OBJECT
 
   QTemporaryDir folder_;
   ExportSource source_;
-  std::vector<double> told_;
+  std::vector<double> reported_;
 
   QString draw(const char* kind, const std::string& page, std::stop_token stop = {}) {
     return draw(source_, kind, {page}, std::move(stop));
@@ -39,7 +39,7 @@ class PicturesTest : public QObject {
     ExportTarget::Options options;
     options.existing = Existing::overwrite;
     options.stop = std::move(stop);
-    options.on_progress = [this](double share) { told_.push_back(share); };
+    options.on_progress = [this](double share) { reported_.push_back(share); };
     export_source(find_export_kind(kind), source, choice, path.toStdString(), std::move(options));
     return path;
   }
@@ -115,10 +115,10 @@ class PicturesTest : public QObject {
     QCOMPARE(failure_code([&] { draw("svg", "run"); }), std::string("no_run"));
   }
 
-  void how_far_a_picture_is_is_told() {
-    told_.clear();
+  void how_far_a_picture_is_is_reported() {
+    reported_.clear();
     draw("svg", "flow");
-    QVERIFY(!told_.empty() && std::ranges::is_sorted(told_));
+    QVERIFY(!reported_.empty() && std::ranges::is_sorted(reported_));
   }
 
   void a_cancelled_picture_leaves_nothing() {

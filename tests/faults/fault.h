@@ -27,7 +27,7 @@ struct Expected {
   std::set<int> codes;  // exit codes that are right
   double seconds = 5;   // until it has said so, or has ended where it need not say anything
   double settled = 1;   // seconds after the end by which nothing is left
-  bool leaves_files = false;        // until the next start: nothing but a kernel outlives the starter
+  bool leaves_files = false;        // until the next start: nothing but a kernel outlives the launcher
   std::string said_by_failed = "";  // as `said`, of a run that may end well, where it has not
 };
 

@@ -74,8 +74,8 @@ class FaultsTest : public QObject {
     for (const std::string& line : left_out()) qInfo("left out: %s", line.c_str());
   }
 
-  void nothing_outlives_a_starter_that_is_killed_before_its_ranks_have_met() {
-    const size_t fault = fault_named("SIGKILL to the starter");
+  void nothing_outlives_a_launcher_that_is_killed_before_its_ranks_have_met() {
+    const size_t fault = fault_named("SIGKILL to the launcher");
     QVERIFY(fault < all_faults().size());
     run({}, {{fault, Phase::starting, 1}, {fault, Phase::joining, 2}});
   }

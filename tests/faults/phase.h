@@ -7,7 +7,7 @@ namespace shardscope::faults {
 
 // How far a run is, as seen from outside: by its processes, and by what one of its ranks says of itself.
 enum class Phase {
-  launching,   // the starter has no mpirun yet
+  launching,   // the launcher has no mpirun yet
   starting,    // mpirun has not made the rank's process yet
   joining,     // the rank has no telemetry yet, or waits for the others in MPI_Init
   planning,    // it has no plan yet

@@ -37,9 +37,9 @@ std::vector<std::string> names_in(int folder) {
   return names;
 }
 
-// Control groups that a starter of that number has made for its run.
-std::vector<std::string> groups_of(int starter) {
-  const std::string prefix = fmt::format("shardscope-run-{}-", starter);
+// Control groups that a launcher of that number has made for its run.
+std::vector<std::string> groups_of(int launcher) {
+  const std::string prefix = fmt::format("shardscope-run-{}-", launcher);
   std::vector<std::string> groups;
   std::error_code error;
   auto entry = fs::recursive_directory_iterator("/sys/fs/cgroup", error);
@@ -96,7 +96,7 @@ Run::Run(Start start, int victim, std::vector<bool> exchanges)
   launch(process_, start_.command());
   const int pid = static_cast<int>(process_.processId());
   const auto info = see_process(pid);
-  starter_ = info ? info->id : ProcessId{pid, 0};
+  launcher_ = info ? info->id : ProcessId{pid, 0};
   std::vector<std::string> folders = start_.temporaries();
   if (!shared_memory_.empty()) folders.push_back("/dev/shm");
   if (own_slash_tmp_) folders.push_back("/tmp");
@@ -158,7 +158,7 @@ std::unique_ptr<QProcess> Run::start_beside(const Start& other) {
 Run::Ended Run::run_beside(const Start& other) {
   const std::unique_ptr<QProcess> process = start_beside(other);
   const auto has_ended = [&] { return process->waitForFinished(2) || process->state() == QProcess::NotRunning; };
-  if (!go_on_until(has_ended, 60'000) && !process->waitForFinished(60'000)) {
+  if (!run_until(has_ended, 60'000) && !process->waitForFinished(60'000)) {
     process->kill();
     process->waitForFinished();
     return {};
@@ -190,10 +190,10 @@ void Run::end_all() {
     if (left.empty() && ended()) break;
     process_.waitForFinished(10);
   }
-  hear();
+  on_readable();
 }
 
-std::string Run::seen(const std::string& path) const { return fmt::format("/proc/{}/root{}", starter_.pid, path); }
+std::string Run::seen(const std::string& path) const { return fmt::format("/proc/{}/root{}", launcher_.pid, path); }
 
 std::string Run::session_directory() const {
   std::error_code error;
@@ -214,7 +214,7 @@ void Run::find_processes() {
     const std::string program = fs::path(command[0]).filename();
     const bool launcher = program == "mpirun" || program == "orterun";
     const auto info = see_process(process.pid);
-    if (launcher && !mpirun_ && info && info->parent == starter_.pid) mpirun_ = process;
+    if (launcher && !mpirun_ && info && info->parent == launcher_.pid) mpirun_ = process;
     if (launcher || command.size() < 2 || command[1] != "rank") continue;
     const std::string number = environment_variable(process.pid, "OMPI_COMM_WORLD_RANK");
     if (!number.empty() && std::stoul(number) < ranks_.size()) ranks_[std::stoul(number)] = process;
@@ -234,9 +234,9 @@ std::optional<int> Run::rank(int number) {
 
 Phase Run::phase() {
   if (ended()) return Phase::ended;
-  if (!board_) open_board();
-  if (board_) {
-    const RankEntry entry = board_->read(victim_);
+  if (!page_) open_page();
+  if (page_) {
+    const RankEntry entry = page_->read(victim_);
     if (entry.failed_ns != 0) return Phase::ended;
     switch (entry.phase) {
       case RankPhase::launching: break;
@@ -255,11 +255,11 @@ Phase Run::phase() {
   return mpirun_ ? Phase::starting : Phase::launching;
 }
 
-void Run::open_board() {
+void Run::open_page() {
   const std::string session = session_directory();
   if (session.empty()) return;
   try {
-    board_ = RankBoard::open(session);
+    page_ = StatusPage::open(session);
   } catch (const Failure&) {
     return;  // it is being made
   }
@@ -297,15 +297,15 @@ bool Run::reach(Phase aim) {
     if (training) {
       std::this_thread::yield();
     } else {
-      go_on(0);
+      run_for(0);
       ::usleep(200);
     }
   }
-  go_on(0);
+  run_for(0);
   return false;
 }
 
-void Run::hear() {
+void Run::on_readable() {
   const QByteArray errors = start_.errors.empty() ? process_.readAllStandardError() : QByteArray();
   if (start_.output.empty()) output_ += process_.readAllStandardOutput().toStdString();
   if (!errors.isEmpty()) {
@@ -315,15 +315,15 @@ void Run::hear() {
   if (ended() && !ended_ns_) ended_ns_ = monotonic_ns();
 }
 
-void Run::go_on(int64_t milliseconds) {
-  go_on_until([] { return false; }, milliseconds);
+void Run::run_for(int64_t milliseconds) {
+  run_until([] { return false; }, milliseconds);
 }
 
-bool Run::go_on_until(const std::function<bool()>& done, int64_t milliseconds) {
+bool Run::run_until(const std::function<bool()>& done, int64_t milliseconds) {
   const int64_t deadline = monotonic_ns() + milliseconds * million;
   for (;;) {
     process_.waitForFinished(milliseconds == 0 ? 0 : 2);
-    hear();
+    on_readable();
     if (done()) return true;
     if (ended() || monotonic_ns() >= deadline) return false;
     if (monotonic_ns() - looked_ns_ > 20 * million) find_processes();
@@ -342,7 +342,7 @@ std::optional<int64_t> Run::first_said(const std::string& pattern) const {
 }
 
 std::vector<std::string> Run::files_left() const {
-  std::vector<std::string> left = groups_of(starter_.pid);
+  std::vector<std::string> left = groups_of(launcher_.pid);
   for (const auto& [folder, opened] : folders_) {
     for (const std::string& name : names_in(opened)) left.push_back(folder + "/" + name);
   }

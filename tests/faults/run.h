@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/session/rank_board.h"
+#include "engine/session/status_page.h"
 #include "engine/session/telemetry.h"
 #include "tests/faults/marked_processes.h"
 #include "tests/faults/phase.h"
@@ -27,7 +27,7 @@ class Run {
 
   const Start& start() const { return start_; }
   int victim() const { return victim_; }  // number of the rank that a fault is for
-  int starter() const { return starter_.pid; }
+  int launcher() const { return launcher_.pid; }
   std::optional<int> mpirun();  // nothing before it is there, or after its end
   std::optional<int> rank(int number);
   std::optional<int> rank() { return rank(victim_); }
@@ -35,13 +35,13 @@ class Run {
   Phase phase();
   // While it trains: another plan step follows in this training step.
   bool is_before_its_last_plan_step();
-  // Waits for the phase (of these, any later one counts as reached; while training computing and exchanging are told
-  // apart). False where the run ends before.
+  // Waits for the phase (of these, any later one counts as reached; while training computing and exchanging are
+  // reported apart). False where the run ends before.
   bool reach(Phase phase);
   // Lets it run for a while; ends early with it.
-  void go_on(int64_t milliseconds);
+  void run_for(int64_t milliseconds);
   // The same until `done` holds. Returns whether it does.
-  bool go_on_until(const std::function<bool()>& done, int64_t milliseconds);
+  bool run_until(const std::function<bool()>& done, int64_t milliseconds);
   bool ended() const { return process_.state() == QProcess::NotRunning; }
 
   int code() const;  // as a shell tells it: 128 + the signal where it died of one
@@ -81,9 +81,9 @@ class Run {
 
   void prepare_folders();
   void launch(QProcess& process, const std::vector<std::string>& command);
-  void hear();
+  void on_readable();
   void find_processes();
-  void open_board();
+  void open_page();
   int plan_step();  // -1: none yet
   Phase phase_of_step();
 
@@ -94,10 +94,10 @@ class Run {
   bool own_slash_tmp_ = false;
   MarkedProcesses processes_;
   QProcess process_;
-  ProcessId starter_;
+  ProcessId launcher_;
   std::optional<ProcessId> mpirun_;
   std::vector<std::optional<ProcessId>> ranks_;
-  std::optional<RankBoard> board_;
+  std::optional<StatusPage> page_;
   std::optional<TelemetryReader> telemetry_;
   int64_t looked_ns_ = 0;
   int64_t ended_ns_ = 0, fault_ns_ = 0;

@@ -37,7 +37,7 @@ struct Start {
   std::optional<unsigned> umask;
   bool as_nobody = false;  // where the test is root, whom no permission binds
 
-  // TMPDIR, of the starter and of each host.
+  // TMPDIR, of the launcher and of each host.
   std::vector<std::string> temporaries() const;
   std::string temporary_of_rank(int rank) const;
   std::string temporary() const { return temporaries().front(); }

@@ -54,9 +54,9 @@ double seconds_between(int64_t from_ns, int64_t to_ns) { return static_cast<doub
 // Lets the run reach the phase, and then some random time within it.
 bool wait_for_phase(Run& run, Phase phase, Random& random) {
   if (!run.reach(phase)) return false;
-  if (phase == Phase::joining || phase == Phase::starting) run.go_on(static_cast<int64_t>(random() % 150));
+  if (phase == Phase::joining || phase == Phase::starting) run.run_for(static_cast<int64_t>(random() % 150));
   if (phase == Phase::computing || phase == Phase::exchanging) {
-    run.go_on(static_cast<int64_t>(random() % 300));
+    run.run_for(static_cast<int64_t>(random() % 300));
     if (!run.reach(phase)) return false;
   }
   return !run.ended();
@@ -141,7 +141,7 @@ Trial try_once(const TrialRequest& request, const std::string& program) {
   } catch (const Complaint& complaint) {
     trial.complaints.push_back(complaint.what());
   }
-  run.go_on(hang_ms);
+  run.run_for(hang_ms);
   if (run.ended()) {
     judge(trial, run, fault, run.fault_ns() ? run.fault_ns() : fault_ns);
     count_leftovers(trial, run, fault.expected);

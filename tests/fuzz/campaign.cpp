@@ -63,7 +63,7 @@ double processor_seconds(pid_t process) {
   return ::clock_getcpuclockid(process, &clock) == 0 ? seconds_of(clock) : 0;
 }
 
-void tell_fault(int pipe, int64_t number, const std::string& text) {
+void report_fault(int pipe, int64_t number, const std::string& text) {
   FaultRecord record;
   record.number = number;
   text.copy(record.text, most_text - 1);
@@ -95,8 +95,8 @@ Answer answer_to(const Target& target, const std::string& input) {
       progress->slowest_seconds = seconds;
       progress->slowest = number;
     }
-    if (!answer.fault.empty()) tell_fault(faults, number, answer.fault);
-    if (seconds > campaign.seconds) tell_fault(faults, number, fmt::format("takes {:.1f} s", seconds));
+    if (!answer.fault.empty()) report_fault(faults, number, answer.fault);
+    if (seconds > campaign.seconds) report_fault(faults, number, fmt::format("takes {:.1f} s", seconds));
   }
   ::_exit(0);
 }

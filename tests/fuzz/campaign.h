@@ -33,7 +33,7 @@ struct Campaign {
   double seconds = 2;  // of processor time that an input may take
 };
 
-// Runs the inputs in a process of its own, which is made again where one of them ends it.
+// Runs the inputs in a process of its own, which is started anew where one of them ends it.
 TargetResult run_campaign(const Target& target, const Campaign& campaign);
 
 }  // namespace shardscope::fuzz

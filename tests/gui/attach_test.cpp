@@ -59,18 +59,18 @@ class AttachTest : public WindowCase {
 
   // The end of a connection that the window has made; who only looked whether somebody answers has gone again.
   QLocalSocket* greet(const QByteArray& text) {
-    QLocalSocket* watcher = nullptr;
+    QLocalSocket* client = nullptr;
     const bool came = QTest::qWaitFor(
         [&] {
           while (server_->hasPendingConnections()) {
-            watcher = server_->nextPendingConnection();
-            watcher->write(text);
-            watcher->flush();
+            client = server_->nextPendingConnection();
+            client->write(text);
+            client->flush();
           }
           return run().record().hello || run().state() == RunControl::State::failed;
         },
         patience);
-    return came ? watcher : nullptr;
+    return came ? client : nullptr;
   }
 
   void leave_dead_socket() {
@@ -83,7 +83,7 @@ class AttachTest : public WindowCase {
     ::close(socket);
   }
 
-  static constexpr const char* all_told = "all is told";
+  static constexpr const char* all_reported = "all is reported";
 
   bool log_has(const QString& words) {
     return std::ranges::any_of(
@@ -95,8 +95,8 @@ class AttachTest : public WindowCase {
     const auto once = [](std::string bytes) {
       return [bytes = std::move(bytes)](int number) { return number == 0 ? bytes : std::string(); };
     };
-    const std::string end = to_json_line(LogMessage{-1, all_told});
-    const auto told = [&](int count, const std::function<Message(int)>& message) {
+    const std::string end = to_json_line(LogMessage{-1, all_reported});
+    const auto reported = [&](int count, const std::function<Message(int)>& message) {
       std::string bytes;
       for (int i = 0; i < count; ++i) bytes += to_json_line(message(i));
       return once(bytes + end);
@@ -121,7 +121,7 @@ class AttachTest : public WindowCase {
       return once(line + "]]}\n" + end);
     }
     if (kind == "losses") {
-      return told(2000, [](int i) {
+      return reported(2000, [](int i) {
         using Limits = std::numeric_limits<double>;
         constexpr double values[] = {1.7e308,          -1.7e308, Limits::max(),        -Limits::max(), 0.0,
                                      Limits::min(),    -0.0,     Limits::denorm_min(), 1e300,          3.4e38,
@@ -135,7 +135,7 @@ class AttachTest : public WindowCase {
       });
     }
     if (kind == "steps") {
-      return told(20000, [](int i) {
+      return reported(20000, [](int i) {
         const int64_t step = i % 3 == 0   ? i
                              : i % 3 == 1 ? message_limits::steps - 1 - i
                                           : message_limits::steps / (i + 1);
@@ -143,19 +143,21 @@ class AttachTest : public WindowCase {
       });
     }
     if (kind == "ranks")
-      return told(message_limits::ranks, [](int i) {
+      return reported(message_limits::ranks, [](int i) {
         return RankStateMessage{message_limits::ranks - 1 - i, RankState::running, i};
       });
     if (kind == "lines")
-      return told(400'000, [](int i) { return LogMessage{i % message_limits::ranks, "line " + std::to_string(i)}; });
-    if (kind == "long lines") return told(40, [](int) { return LogMessage{0, std::string(1 << 20, 'w')}; });
-    if (kind == "hello") return told(2000, [&](int) { return hello_of(plan); });
+      return reported(400'000, [](int i) {
+        return LogMessage{i % message_limits::ranks, "line " + std::to_string(i)};
+      });
+    if (kind == "long lines") return reported(40, [](int) { return LogMessage{0, std::string(1 << 20, 'w')}; });
+    if (kind == "hello") return reported(2000, [&](int) { return hello_of(plan); });
     if (kind == "metrics")
-      return told(3000, [](int i) { return StepMessage{i, {{"m" + std::to_string(i), 1}, {"loss", 2}}, 1, {}}; });
-    if (kind == "restarts") return told(100'000, [](int i) { return RestartMessage{i, i, {}}; });
+      return reported(3000, [](int i) { return StepMessage{i, {{"m" + std::to_string(i), 1}, {"loss", 2}}, 1, {}}; });
+    if (kind == "restarts") return reported(100'000, [](int i) { return RestartMessage{i, i, {}}; });
     if (kind == "traces") {
       const auto count = static_cast<size_t>(plan.instructions().size());
-      return told(200, [count](int i) {
+      return reported(200, [count](int i) {
         std::vector<PlanStepTime> times(count, {0, INT64_MAX / 2, INT64_MAX});
         times.front() = {0, 0, 1};
         return TraceMessage{static_cast<TraceChoice>(i % 3), i, {times}};
@@ -251,7 +253,7 @@ class AttachTest : public WindowCase {
     QVERIFY(!run().is_active());
   }
 
-  void a_run_of_another_build_is_told_with_its_place() {
+  void a_run_of_another_build_is_reported_with_its_place() {
     HelloMessage hello = hello_of(plan_of(made::small_gpt(2, 2, 1)));
     ++hello.plan_hash;
     QVERIFY(server_->listen(path()));
@@ -262,7 +264,7 @@ class AttachTest : public WindowCase {
     QVERIFY(run().is_active() && !run().plan() && !workspace().matching_run());
   }
 
-  void a_run_file_that_this_build_cannot_read_is_told_and_the_run_is_let_go() {
+  void a_run_file_that_this_build_cannot_read_is_reported_and_the_run_is_let_go() {
     HelloMessage hello = hello_of(plan_of(made::small_gpt(2, 2, 1)));
     hello.config_json.insert(1, "\"colour\": 3,");
     const RunConfig before = document().config();
@@ -312,7 +314,7 @@ class AttachTest : public WindowCase {
     QVERIFY(tabs && tabs->count() > 3);
     heart.start(0);
     if (ends) QTRY_COMPARE_WITH_TIMEOUT(run().state(), RunControl::State::failed, 2 * patience);
-    else QTRY_VERIFY_WITH_TIMEOUT(log_has(all_told), 2 * patience);
+    else QTRY_VERIFY_WITH_TIMEOUT(log_has(all_reported), 2 * patience);
     QVERIFY(said.isEmpty() || log_has(said));
     QVERIFY(hostile.sent() < message_limits::line_bytes + (32 << 20));
     QVERIFY(ends || turns > 5);  // a connection that is ended may be so in the first
@@ -388,14 +390,14 @@ class AttachTest : public WindowCase {
     };
     QVERIFY(server_->listen(path()));
     run().attach(path());
-    QLocalSocket* watcher = greet(QByteArray::fromStdString(to_json_line(hello_of(plan()))));
-    QVERIFY(watcher && run().is_attached() && run().is_active());
+    QLocalSocket* client = greet(QByteArray::fromStdString(to_json_line(hello_of(plan()))));
+    QVERIFY(client && run().is_attached() && run().is_active());
     QCOMPARE(answer_with("Cancel"), 1);
     QVERIFY(run().is_active() && run().state() != RunControl::State::stopping);
     QCOMPARE(answer_with("Stop the run"), 1);
     QCOMPARE(run().state(), RunControl::State::stopping);
-    QTRY_VERIFY_WITH_TIMEOUT(watcher->bytesAvailable() > 0, patience);
-    QVERIFY(watcher->readAll().contains("stop"));
+    QTRY_VERIFY_WITH_TIMEOUT(client->bytesAvailable() > 0, patience);
+    QVERIFY(client->readAll().contains("stop"));
     QVERIFY(window_->findChild<QAction*>("detach")->isEnabled());
     window_->findChild<QAction*>("detach")->trigger();
     QTRY_COMPARE(run().state(), RunControl::State::idle);

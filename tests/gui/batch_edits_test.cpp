@@ -115,7 +115,7 @@ class BatchEditsTest : public WindowCase {
       QVERIFY2(!spec_fault(text).isEmpty(), text);
   }
 
-  void an_edit_of_a_dimension_is_told_as_jax_writes_it() {
+  void an_edit_of_a_dimension_is_reported_as_jax_writes_it() {
     QCOMPARE(dim_text({}), QString("None"));
     QCOMPARE(dim_text({"data"}), QString("'data'"));
     QCOMPARE(dim_text({"data", "model"}), QString("('data', 'model')"));
@@ -245,8 +245,8 @@ class BatchEditsTest : public WindowCase {
     QVERIFY(spec(kernel(1)) == both && spec(kernel(1, 1)) == both);
     QVERIFY(spec(bias(1)).dims.empty() && spec(kernel(0)).dims.empty());
     QCOMPARE(undo().count(), 1);
-    const QString told = window_->findChild<QLabel*>("notice")->toolTip();
-    QVERIFY2(told.contains("1 of 3 arrays, with fewer than 2 dimensions"), qPrintable(told));
+    const QString reported = window_->findChild<QLabel*>("notice")->toolTip();
+    QVERIFY2(reported.contains("1 of 3 arrays, with fewer than 2 dimensions"), qPrintable(reported));
     undo().undo();
     QVERIFY(document().config() == made::config());
   }

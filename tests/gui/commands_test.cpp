@@ -110,7 +110,7 @@ class CommandsTest : public WindowCase {
     const QSize size = window_->centralWidget()->size();
     QTest::keyClick(line(), Qt::Key_Escape);
     QVERIFY(!palette()->isVisible() && data->hasFocus());
-    QCOMPARE(window_->centralWidget()->size(), size);  // it lies over the window
+    QCOMPARE(window_->centralWidget()->size(), size);  // it is over the window
     open();
     QTest::keyClicks(line(), "qqqqqq");
     QCOMPARE(list()->count(), 0);
@@ -137,8 +137,8 @@ class CommandsTest : public WindowCase {
       for (int j = 0; j < tree->topLevelItem(i)->childCount(); ++j) keys << tree->topLevelItem(i)->child(j)->text(1);
     for (const Command& command : commands_of(*window_))
       if (!command.keys.isEmpty()) QVERIFY2(keys.contains(command.keys), qPrintable(command.keys));
-    for (const ToldKeys& told : told_keys(*window_))
-      for (const KeyHelp& key : told.keys) QVERIFY2(keys.contains(key.keys), qPrintable(key.keys));
+    for (const KeyHelpGroup& group : key_help_of(*window_))
+      for (const KeyHelp& key : group.keys) QVERIFY2(keys.contains(key.keys), qPrintable(key.keys));
     shortcuts.findChild<QLineEdit*>()->setText("command palette");
     int seen = 0;
     for (int i = 0; i < tree->topLevelItemCount(); ++i)

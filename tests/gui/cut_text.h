@@ -19,7 +19,7 @@
 namespace shardscope {
 
 // What of a form cannot be read: texts that are wider or higher than their label, button or field, and those whose
-// place lies partly behind the edge of a panel. Lines of free text may scroll; they show this many letters.
+// place is partly behind the edge of a panel. Lines of free text may scroll; they show this many letters.
 class CutText {
  public:
   static constexpr int readable_letters = 12;

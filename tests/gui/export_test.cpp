@@ -125,14 +125,14 @@ class ExportTest : public QObject {
   }
   void every_page_becomes_a_picture_of_every_form() {
     QFETCH(QString, page);
-    QSignalSpy told(&window_->exports(), &Exports::told);
+    QSignalSpy reported(&window_->exports(), &Exports::reported);
     for (const char* kind : {"svg", "png", "pdf"}) {
       const ExportWish wanted = wish(kind, page.toUtf8().constData(), page + "." + kind);
       window_->exports().start(wanted);
       QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
       QVERIFY2(QFileInfo(wanted.path).size() > 1000, kind);
     }
-    QCOMPARE(told.size(), 3);
+    QCOMPARE(reported.size(), 3);
     const QString file = folder_.filePath(page);
     const QByteArray svg = content(file + ".svg");
     QVERIFY(is_xml(svg) && svg.contains("<text"));
@@ -147,7 +147,7 @@ class ExportTest : public QObject {
   }
 
   void a_picture_can_be_cancelled_while_it_is_painted() {
-    QSignalSpy told(&window_->exports(), &Exports::told);
+    QSignalSpy reported(&window_->exports(), &Exports::reported);
     const ExportWish wanted = wish("svg", "flow", "cancelled.svg");
     window_->exports().start(wanted);
     auto* bar = window_->findChild<QProgressDialog*>("exportProgress");
@@ -156,8 +156,8 @@ class ExportTest : public QObject {
     QVERIFY(!window_->exports().is_busy());
     WorkerThreads::shared().wait();
     QCoreApplication::processEvents();
-    QCOMPARE(told.size(), 1);
-    QVERIFY(told.front().front().toString().startsWith("Cancelled"));
+    QCOMPARE(reported.size(), 1);
+    QVERIFY(reported.front().front().toString().startsWith("Cancelled"));
     QVERIFY(!QFile::exists(wanted.path) && !QFile::exists(wanted.path + ".part"));
   }
 
@@ -273,7 +273,7 @@ class ExportTest : public QObject {
     ExportWish large = wish("png", "layout", "large.png");
     large.size = {3000, 2000};
     large.scale = 4;
-    QSignalSpy told(&window_->exports(), &Exports::told);
+    QSignalSpy reported(&window_->exports(), &Exports::reported);
     window_->exports().start(large);
     const auto has_begun = [&] { return !QDir(folder_.path()).entryList({"large.png.part*"}, QDir::Files).isEmpty(); };
     QTRY_VERIFY_WITH_TIMEOUT(has_begun(), 120000);
@@ -281,7 +281,7 @@ class ExportTest : public QObject {
     QVERIFY(bar);
     bar->findChild<QPushButton*>()->click();
     QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
-    QCOMPARE(told.takeLast().at(0).toString(), QString("Cancelled; nothing was written."));
+    QCOMPARE(reported.takeLast().at(0).toString(), QString("Cancelled; nothing was written."));
     QVERIFY(QDir(folder_.path()).entryList({"large.png*"}).isEmpty());
     ExportWish again = wish("png", "layout", "large.png");
     window_->exports().start(again);
@@ -316,7 +316,7 @@ class ExportTest : public QObject {
     QVERIFY(document().config() == before);
   }
 
-  void specs_with_unknown_paths_are_told_and_change_nothing() {
+  void specs_with_unknown_paths_are_reported_and_change_nothing() {
     const QString file = folder_.filePath("wrong.json");
     QFile specs(file);
     QVERIFY(specs.open(QIODevice::WriteOnly));

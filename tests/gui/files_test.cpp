@@ -139,7 +139,7 @@ class FilesTest : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
   }
 
-  void a_file_that_cannot_be_planned_shows_nothing_of_the_one_before_and_can_be_mended() {
+  void a_file_that_cannot_be_planned_shows_nothing_of_the_one_before_and_can_be_fixed() {
     RunConfig config = document().config();
     config.mesh_axes[0].size = 3;
     open(config, "indivisible.json");
@@ -405,7 +405,7 @@ class FilesTest : public QObject {
     QVERIFY(!reload->isEnabled());
   }
 
-  void a_change_on_disk_is_told_without_a_question_and_taken_by_a_click() {
+  void a_change_on_disk_is_reported_without_a_question_and_taken_by_a_click() {
     const QString path = open_own("watched.json");
     int64_t steps = 80;
     for (const bool replaces : {true, false, true}) {  // also after one that was replaced
@@ -453,7 +453,7 @@ class FilesTest : public QObject {
     QCOMPARE(document().stored_file().state, StoredState::changed);
   }
 
-  void a_file_that_was_removed_is_told_and_written_anew_when_it_is_to_be() {
+  void a_file_that_was_removed_is_reported_and_written_anew_when_it_is_to_be() {
     const QString path = open_own("removed.json");
     QVERIFY(QFile::remove(path));
     QTRY_VERIFY_WITH_TIMEOUT(bar_text().contains("no longer on disk"), patience);

@@ -240,7 +240,7 @@ class FlowTest : public WindowCase {
   void nodes_of_the_plan_before_name_no_array_of_the_new_one() {
     open(made::small_gpt(4, 2, 2));
     const FlowGraph graph = canvas()->graph();
-    int told = 0;
+    int reported = 0;
     const auto connection = connect(&planner(), &Planner::delivered, this, [&] {
       if (canvas()->plan() == planner().plan()) return;
       for (const FlowNode& node : graph.nodes) {
@@ -248,13 +248,13 @@ class FlowTest : public WindowCase {
         selection().select_step(node.steps.front());
         QTest::keyClick(canvas(), Qt::Key_Return);
         QVERIFY(!is_array(selection().array()));
-        ++told;
+        ++reported;
       }
     });
     set_option(document(), OptionGroup::model, "num_layers", int64_t{1});
     settle();
     disconnect(connection);
-    QVERIFY(told > 0);
+    QVERIFY(reported > 0);
   }
 
   void every_candidate_edit_changes_one_spec_and_nothing_else() {

@@ -27,7 +27,7 @@ class FormsTest : public WindowCase {
 
   SettingsPanel* settings() { return window_->findChild<SettingsPanel*>(); }
 
-  // What a change of the size moves is laid out a turn of the event loop later.
+  // What a change of the size moves is laid out an event-loop iteration later.
   static void verify_whole(QWidget& form, const QString& where) {
     QTRY_VERIFY2(CutText::of(form).isEmpty(), qPrintable(where + ": " + CutText::of(form).join("; ")));
   }

@@ -91,15 +91,15 @@ class HistoryTest : public QObject {
     return directory;
   }
 
-  // A run that was left is watched again; `watcher` is its end of the connection, and it has done a step.
-  void attach_to_left(QLocalServer& server, StoredRun& left, QLocalSocket*& watcher) {
+  // A run that was left is watched again; `client` is its end of the connection, and it has done a step.
+  void attach_to_left(QLocalServer& server, StoredRun& left, QLocalSocket*& client) {
     left.id = "20260101-000000-000";
     left.directory = make_left(server);
     left.socket = server.fullServerName();
     run_->attach(left, plan_);
     QTRY_VERIFY_WITH_TIMEOUT(server.hasPendingConnections(), patience);
-    watcher = server.nextPendingConnection();
-    watcher->write(QByteArray::fromStdString(to_json_line(hello()) + to_json_line(step(0, 5))));
+    client = server.nextPendingConnection();
+    client->write(QByteArray::fromStdString(to_json_line(hello()) + to_json_line(step(0, 5))));
     QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
   }
 
@@ -250,22 +250,22 @@ class HistoryTest : public QObject {
     SnapshotMessage snapshot;
     for (int i = 0; i < 4; ++i) snapshot.steps.push_back(step(i, 5));
     snapshot.ranks = {{0, RankState::running, 7}};
-    QLocalSocket* watcher = nullptr;  // the last: who only looked whether it is there has gone again
+    QLocalSocket* client = nullptr;  // the last: who only looked whether it is there has gone again
     const auto greet = [&] {
       while (server.hasPendingConnections()) {
-        watcher = server.nextPendingConnection();
+        client = server.nextPendingConnection();
         for (const Message& message : std::vector<Message>{hello(), snapshot, step(4, 4)})
-          watcher->write(QByteArray::fromStdString(to_json_line(message)));
+          client->write(QByteArray::fromStdString(to_json_line(message)));
       }
       return run_->record().completed() == 5;
     };
     QTRY_VERIFY_WITH_TIMEOUT(greet(), patience);
     QCOMPARE(run_->state(), RunControl::State::running);
     run_->stop();
-    QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
-    QVERIFY(parse_request(watcher->readLine().toStdString()) == Request::stop);
-    watcher->write(QByteArray::fromStdString(to_json_line(FinishedMessage{RunEnd::stopped, 5})));
-    watcher->disconnectFromServer();
+    QTRY_VERIFY_WITH_TIMEOUT(client->canReadLine(), patience);
+    QVERIFY(parse_request(client->readLine().toStdString()) == Request::stop);
+    client->write(QByteArray::fromStdString(to_json_line(FinishedMessage{RunEnd::stopped, 5})));
+    client->disconnectFromServer();
     server.close();
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active() && run_->record().is_over, patience);
     QCOMPARE(run_->state(), RunControl::State::stopped);
@@ -277,11 +277,11 @@ class HistoryTest : public QObject {
   void an_attached_run_that_is_killed_has_failed_and_leaves_nothing() {
     QLocalServer server;
     StoredRun left;
-    QLocalSocket* watcher = nullptr;
-    attach_to_left(server, left, watcher);
+    QLocalSocket* client = nullptr;
+    attach_to_left(server, left, client);
     server.close();
     leave_dead_socket(left.socket);
-    delete watcher;
+    delete client;
     QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::failed, patience);
     QVERIFY2(run_->state_text().contains("is gone"), qPrintable(run_->state_text()));
     QVERIFY(!run_->is_active() && run_->record().is_over);
@@ -291,12 +291,12 @@ class HistoryTest : public QObject {
   void a_run_that_is_stopped_as_its_window_closes_leaves_nothing() {
     QLocalServer server;
     StoredRun left;
-    QLocalSocket* watcher = nullptr;
-    attach_to_left(server, left, watcher);
+    QLocalSocket* client = nullptr;
+    attach_to_left(server, left, client);
     run_->stop();
-    watcher->write(QByteArray::fromStdString(to_json_line(FinishedMessage{RunEnd::stopped, 1})));
-    watcher->flush();
-    delete watcher;
+    client->write(QByteArray::fromStdString(to_json_line(FinishedMessage{RunEnd::stopped, 1})));
+    client->flush();
+    delete client;
     panel_.reset();
     run_.reset();
     QVERIFY(!QDir(left.directory).exists());
@@ -445,7 +445,7 @@ class HistoryTest : public QObject {
     QCOMPARE(run_->record().log_dropped + std::ssize(run_->record().log), int64_t{24002});
   }
 
-  void a_run_that_ends_before_it_is_attached_to_is_told() {
+  void a_run_that_ends_before_it_is_attached_to_is_reported() {
     StoredRun gone;
     gone.id = "20260101-000000-000";
     gone.socket = folder_->filePath("socket");

@@ -14,8 +14,8 @@
 
 namespace shardscope {
 
-// In the place of a run a server that sends to each watcher what it likes, as fast as that reads, on a thread of its
-// own: a beginning, then pieces until there is none (empty) or the watcher has gone.
+// In the place of a run a server that sends to each client what it likes, as fast as that reads, on a thread of its
+// own: a beginning, then pieces until there is none (empty) or the client has gone.
 class HostileServer {
  public:
   using Piece = std::function<std::string(int number)>;
@@ -45,29 +45,29 @@ class HostileServer {
     while (!is_ending_) {
       pollfd entry{socket_, POLLIN, 0};
       if (::poll(&entry, 1, 20) <= 0) continue;
-      const int watcher = ::accept(socket_, nullptr, nullptr);
-      if (watcher < 0) continue;
-      bool is_there = send(watcher, beginning_);
+      const int client = ::accept(socket_, nullptr, nullptr);
+      if (client < 0) continue;
+      bool is_there = send(client, beginning_);
       for (int number = 0; is_there; ++number) {
         const std::string piece = piece_(number);
         if (piece.empty()) break;
-        is_there = send(watcher, piece);
+        is_there = send(client, piece);
       }
       char read = 0;
-      while (is_there && !is_ending_ && ::recv(watcher, &read, 1, MSG_DONTWAIT) != 0) {
-        pollfd end{watcher, POLLIN, 0};
+      while (is_there && !is_ending_ && ::recv(client, &read, 1, MSG_DONTWAIT) != 0) {
+        pollfd end{client, POLLIN, 0};
         ::poll(&end, 1, 20);
       }
-      ::close(watcher);
+      ::close(client);
     }
   }
 
-  bool send(int watcher, const std::string& bytes) {
+  bool send(int client, const std::string& bytes) {
     for (size_t done = 0; done < bytes.size();) {
-      pollfd entry{watcher, POLLOUT, 0};
+      pollfd entry{client, POLLOUT, 0};
       while (::poll(&entry, 1, 20) == 0)
         if (is_ending_) return false;
-      const ssize_t put = ::send(watcher, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ssize_t put = ::send(client, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (put < 0 && errno != EAGAIN) return false;
       if (put < 0) continue;
       done += static_cast<size_t>(put);

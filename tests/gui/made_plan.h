@@ -36,10 +36,10 @@ inline RunConfig config() {
 
 inline int add_value(Plan& plan, const Shape& shape, const Sharding& sharding, ValueId value, MemoryCategory category,
                      int first, int last) {
-  ProgramValue lies{value, false, 0, DType::f32, shape, sharding, local_shape(sharding, plan.mesh, shape)};
+  ProgramValue program_value{value, false, 0, DType::f32, shape, sharding, local_shape(sharding, plan.mesh, shape)};
   Buffer buffer{static_cast<int>(plan.program.values.size()),
                 category,
-                lies.bytes(),
+                program_value.bytes(),
                 plan.arenas[0].bytes,
                 first,
                 last,
@@ -48,11 +48,11 @@ inline int add_value(Plan& plan, const Shape& shape, const Sharding& sharding, V
   plan.arenas[0].bytes += buffer.bytes;
   plan.totals.memory[static_cast<size_t>(category)] += buffer.bytes;
   plan.arenas[0].buffers.push_back(buffer);
-  plan.program.values.push_back(lies);
+  plan.program.values.push_back(program_value);
   return static_cast<int>(plan.program.values.size()) - 1;
 }
 
-// A state of the graph that lies as `follows` does; gives its value.
+// A state of the graph that is sharded as `follows` does; gives its value.
 inline ValueId add_state(Graph& graph, const ParameterInfo& info, const std::string& collection,
                          const std::string& name, StateId follows) {
   State state;

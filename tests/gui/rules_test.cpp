@@ -184,8 +184,8 @@ class RulesTest : public WindowCase {
     type_into(0, RulesModel::placement_column, "P('data', None, 'model')");
     wait_for_plan();
     const std::shared_ptr<const Plan> after = workspace().planner.plan();
-    const auto lies = std::ranges::find(after->layouts, gelu->name, &ValueLayout::name);
-    QCOMPARE(to_string(lies->sharding, after->mesh), std::string("P('data', None, 'model')"));
+    const auto program_value = std::ranges::find(after->layouts, gelu->name, &ValueLayout::name);
+    QCOMPARE(to_string(program_value->sharding, after->mesh), std::string("P('data', None, 'model')"));
     workspace().selection.select_array({});
     QVERIFY(!(*constrain)->isEnabled());
   }

@@ -18,8 +18,8 @@ namespace run_control_test {
 
 using namespace shardscope;
 
-// What a run tells, and what of it arrives. In the place of shardrun stands a script that ends when it is told to; what
-// shardrun would send comes from a socket of the test.
+// What a run tells, and what of it arrives. In the place of shardrun stands a script that ends when it is asked to;
+// what shardrun would send comes from a socket of the test.
 class RunControlTest : public QObject {
   Q_OBJECT
 
@@ -37,14 +37,14 @@ class RunControlTest : public QObject {
   }
   void end_process() { QFile::remove(path("running")); }
 
-  // The next watcher's connection.
+  // The next client's connection.
   QLocalSocket* accept() {
     if (!QTest::qWaitFor([this] { return server_->hasPendingConnections(); }, patience)) return nullptr;
     return server_->nextPendingConnection();
   }
 
-  static void send(QLocalSocket* watcher, const Message& message) {
-    watcher->write(QByteArray::fromStdString(to_json_line(message)));
+  static void send(QLocalSocket* client, const Message& message) {
+    client->write(QByteArray::fromStdString(to_json_line(message)));
   }
 
   static StepMessage step(int64_t number) {
@@ -87,30 +87,30 @@ class RunControlTest : public QObject {
   }
 
   void what_is_on_its_way_when_the_run_ends_arrives() {
-    QLocalSocket* watcher = accept();
-    QVERIFY(watcher);
-    send(watcher, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
-    send(watcher, snapshot(0));
+    QLocalSocket* client = accept();
+    QVERIFY(client);
+    send(client, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
+    send(client, snapshot(0));
     constexpr int64_t many = 20000;
-    for (int64_t i = 0; i < many; ++i) send(watcher, step(i));
-    send(watcher, FinishedMessage{RunEnd::finished, many});
+    for (int64_t i = 0; i < many; ++i) send(client, step(i));
+    send(client, FinishedMessage{RunEnd::finished, many});
     end_process();
-    connect(watcher, &QLocalSocket::bytesWritten, watcher, [watcher] {
-      if (watcher->bytesToWrite() == 0) watcher->disconnectFromServer();
+    connect(client, &QLocalSocket::bytesWritten, client, [client] {
+      if (client->bytesToWrite() == 0) client->disconnectFromServer();
     });
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
-    QCOMPARE(run_->record().steps_told(), many);
+    QCOMPARE(run_->record().steps_received(), many);
     QVERIFY(run_->record().steps().size() < 5000);
     QCOMPARE(run_->state(), RunControl::State::finished);
     QCOMPARE(run_->state_text(), QString("finished: 20000 steps"));
   }
 
   void a_run_is_paused_and_goes_on() {
-    QLocalSocket* watcher = accept();
-    QVERIFY(watcher && !run_->can_pause());
-    send(watcher, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
-    send(watcher, snapshot(3));
-    send(watcher, step(3));
+    QLocalSocket* client = accept();
+    QVERIFY(client && !run_->can_pause());
+    send(client, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
+    send(client, snapshot(3));
+    send(client, step(3));
     QTRY_VERIFY_WITH_TIMEOUT(run_->can_pause() && run_->record().completed() == 4, patience);
     run_->toggle_pause();
     QVERIFY(run_->is_paused() && run_->is_active());
@@ -125,19 +125,19 @@ class RunControlTest : public QObject {
     run_->stop();  // lets it go on, so that it can end
     QVERIFY(!run_->is_paused());
     end_process();
-    watcher->disconnectFromServer();
+    client->disconnectFromServer();
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
   }
 
-  void a_watcher_that_was_sent_away_comes_again_and_misses_nothing() {
+  void a_client_that_was_sent_away_comes_again_and_misses_nothing() {
     for (const int64_t steps : {3, 7}) {
-      QLocalSocket* watcher = accept();
-      QVERIFY(watcher);
-      send(watcher, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
-      send(watcher, snapshot(steps));
+      QLocalSocket* client = accept();
+      QVERIFY(client);
+      send(client, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
+      send(client, snapshot(steps));
       QTRY_COMPARE_WITH_TIMEOUT(run_->record().steps().size(), size_t(steps), patience);
-      if (steps == 7) send(watcher, FinishedMessage{RunEnd::finished, 7});
-      watcher->disconnectFromServer();
+      if (steps == 7) send(client, FinishedMessage{RunEnd::finished, 7});
+      client->disconnectFromServer();
     }
     for (size_t i = 0; i < 7; ++i) QCOMPARE(run_->record().steps()[i].step, int64_t(i));
     end_process();
@@ -147,44 +147,44 @@ class RunControlTest : public QObject {
   }
 
   void what_it_missed_while_it_was_away_is_asked_for() {
-    QLocalSocket* watcher = accept();
-    QVERIFY(watcher);
-    send(watcher, snapshot(3));
+    QLocalSocket* client = accept();
+    QVERIFY(client);
+    send(client, snapshot(3));
     QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{3}, patience);
-    watcher->disconnectFromServer();
-    watcher = accept();
-    QVERIFY(watcher);
+    client->disconnectFromServer();
+    client = accept();
+    QVERIFY(client);
     SnapshotMessage later;
     for (int64_t i = 50; i < 60; ++i) later.steps.push_back(step(i));
-    send(watcher, later);
+    send(client, later);
     for (const auto& [from, to] : {std::pair(3, 30), {30, 50}}) {
-      QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
-      QVERIFY(parse_request(watcher->readLine().toStdString()) == Request::steps(from, 50));
+      QTRY_VERIFY_WITH_TIMEOUT(client->canReadLine(), patience);
+      QVERIFY(parse_request(client->readLine().toStdString()) == Request::steps(from, 50));
       StepsMessage answer{from, 50, {}};
       for (int64_t i = from; i < to; ++i) answer.steps.push_back(step(i));
-      send(watcher, answer);
+      send(client, answer);
     }
     QTRY_COMPARE_WITH_TIMEOUT(run_->record().steps().size(), size_t{60}, patience);
     for (int64_t i = 0; i < 60; ++i) QCOMPARE(run_->record().steps()[size_t(i)].step, i);
     QVERIFY(!run_->record().missing());
   }
 
-  void a_stretch_of_the_past_that_is_looked_at_is_asked_for_and_known_whole() {
-    QLocalSocket* watcher = accept();
-    QVERIFY(watcher);
+  void a_span_of_the_past_that_is_looked_at_is_asked_for_and_known_whole() {
+    QLocalSocket* client = accept();
+    QVERIFY(client);
     SnapshotMessage late;
     late.past = {step(0), step(6000), step(9000)};
     for (int64_t i = 10000; i < 10100; ++i) late.steps.push_back(step(i));
-    send(watcher, late);
+    send(client, late);
     QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{10100}, patience);
     QCOMPARE(run_->record().steps().size(), size_t{103});
     run_->look_at({5990, 6010});
     for (const auto& [from, to] : {std::pair(5990, 6000), {6000, 6010}}) {
-      QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
-      QVERIFY(parse_request(watcher->readLine().toStdString()) == Request::steps(from, 6010));
+      QTRY_VERIFY_WITH_TIMEOUT(client->canReadLine(), patience);
+      QVERIFY(parse_request(client->readLine().toStdString()) == Request::steps(from, 6010));
       StepsMessage answer{from, 6010, {}};
       for (int64_t i = from; i < to; ++i) answer.steps.push_back(step(i));
-      send(watcher, answer);
+      send(client, answer);
     }
     QTRY_COMPARE_WITH_TIMEOUT(run_->record().steps().size(), size_t{122}, patience);
     QVERIFY(std::ranges::is_sorted(run_->record().steps(), {}, &StepMessage::step));
@@ -199,7 +199,7 @@ class RunControlTest : public QObject {
     QStringList broken;
     MessageReader reader(
         [&](const Message& message) {
-          if (const auto* told = std::get_if<StepMessage>(&message)) steps.push_back(told->step);
+          if (const auto* reported = std::get_if<StepMessage>(&message)) steps.push_back(reported->step);
           lines += std::holds_alternative<LogMessage>(message);
         },
         [&] { ++ends; }, [&](const QString& why) { broken << why; });
@@ -262,18 +262,18 @@ class RunControlTest : public QObject {
   }
 
   void a_run_of_this_window_goes_on_when_its_socket_says_what_no_run_says() {
-    QLocalSocket* watcher = accept();
-    QVERIFY(watcher);
-    send(watcher, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
-    send(watcher, snapshot(3));
+    QLocalSocket* client = accept();
+    QVERIFY(client);
+    send(client, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
+    send(client, snapshot(3));
     QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{3}, patience);
-    watcher->write(QByteArray("\n").repeated(1000));
-    const auto is_told = [this] {
+    client->write(QByteArray("\n").repeated(1000));
+    const auto is_reported = [this] {
       return std::ranges::any_of(run_->record().log, [](const LogMessage& line) {
         return line.text.find("more than 20 lines are no messages of a run; nothing more") != std::string::npos;
       });
     };
-    QTRY_VERIFY_WITH_TIMEOUT(is_told(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(is_reported(), patience);
     QVERIFY(run_->is_active() && run_->state() != RunControl::State::failed);
     end_process();
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
@@ -281,29 +281,29 @@ class RunControlTest : public QObject {
   }
 
   void a_run_that_is_left_goes_on_and_the_next_one_is_watched() {
-    QLocalSocket* watcher = accept();
-    QVERIFY(watcher);
-    send(watcher, snapshot(3));
+    QLocalSocket* client = accept();
+    QVERIFY(client);
+    send(client, snapshot(3));
     QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{3}, patience);
-    send(watcher, LogMessage{LogMessage::supervisor, std::string(keep_note)});
-    watcher->flush();
+    send(client, LogMessage{LogMessage::supervisor, std::string(keep_note)});
+    client->flush();
     const StoredRun left = run_->stored();
     QVERIFY(!left.is_left());
     QVERIFY(run_->leave());
     QVERIFY(left.is_left() && !run_->is_active());
     QCOMPARE(run_->state(), RunControl::State::idle);
     run_->start(plan_);
-    watcher = accept();
-    QVERIFY(watcher);
-    send(watcher, snapshot(5));
+    client = accept();
+    QVERIFY(client);
+    send(client, snapshot(5));
     QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{5}, patience);
     QFile::remove(left.socket);
     QVERIFY(remove_left(left));
   }
 
   void what_takes_the_place_of_its_folder_is_left_as_it_is() {
-    QLocalSocket* watcher = accept();
-    QVERIFY(watcher);
+    QLocalSocket* client = accept();
+    QVERIFY(client);
     const QString directory = run_->stored().directory, archive = path("archive");
     QVERIFY(QDir().mkdir(archive));
     for (const QString& name : {archive + "/thesis", archive + "/output"}) {
@@ -312,7 +312,7 @@ class RunControlTest : public QObject {
     }
     QVERIFY(QDir().rename(directory, path("aside")) && QFile::link(archive, directory));
     end_process();
-    watcher->disconnectFromServer();
+    client->disconnectFromServer();
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
     QVERIFY(QFile::exists(archive + "/thesis") && QFile::exists(archive + "/output"));
     QVERIFY(QFile::exists(path("aside/run.json")));
@@ -334,39 +334,39 @@ class RunControlTest : public QObject {
   }
 
   void stop_waits_for_the_step_however_long_it_takes_and_a_second_one_ends_the_run_at_once() {
-    QLocalSocket* watcher = accept();
-    QVERIFY(watcher);
-    send(watcher, snapshot(3));
-    send(watcher, step(3));
+    QLocalSocket* client = accept();
+    QVERIFY(client);
+    send(client, snapshot(3));
+    send(client, step(3));
     QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
-    const auto next_request = [&] { return parse_request(watcher->readLine().toStdString()); };
+    const auto next_request = [&] { return parse_request(client->readLine().toStdString()); };
     run_->stop();
-    QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(client->canReadLine(), patience);
     QVERIFY(next_request() == Request::stop);
     QVERIFY2(run_->state_text().contains("Stop again ends"), qPrintable(run_->state_text()));
-    QVERIFY(!QTest::qWaitFor([&] { return watcher->canReadLine(); }, 11000));
+    QVERIFY(!QTest::qWaitFor([&] { return client->canReadLine(); }, 11000));
     QCOMPARE(run_->state(), RunControl::State::stopping);
     run_->stop();
-    QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(client->canReadLine(), patience);
     QVERIFY(next_request() == Request::kill);
     QCOMPARE(run_->state_text(), QString("ending at once"));
   }
 
-  void a_stop_that_was_asked_for_while_the_connection_was_away_is_told_when_it_comes_again() {
-    QLocalSocket* watcher = accept();
-    QVERIFY(watcher);
-    send(watcher, snapshot(3));
-    send(watcher, step(3));
+  void a_stop_that_was_asked_for_while_the_connection_was_away_is_reported_when_it_comes_again() {
+    QLocalSocket* client = accept();
+    QVERIFY(client);
+    send(client, snapshot(3));
+    send(client, step(3));
     QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
     StoredRun attached = run_->stored();
     attached.directory.clear();
     RunControl other("/nowhere/shardrun");
     other.attach(attached, plan_);
     other.stop();
-    watcher = accept();
-    QVERIFY(watcher);
-    QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
-    QVERIFY(parse_request(watcher->readLine().toStdString()) == Request::stop);
+    client = accept();
+    QVERIFY(client);
+    QTRY_VERIFY_WITH_TIMEOUT(client->canReadLine(), patience);
+    QVERIFY(parse_request(client->readLine().toStdString()) == Request::stop);
   }
 
   void steps_that_came_too_fast_to_be_read_are_counted() {

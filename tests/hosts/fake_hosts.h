@@ -26,7 +26,7 @@ class FakeHosts {
   QString launcher() const { return folder_.filePath("launcher"); }
   QStringList options(const QString& hosts) const { return QStringList{"--hosts", hosts} + ways(); }
   QStringList ways() const { return {"--launcher", launcher(), "--interface", "lo"}; }
-  // With which a run lies inside an allocation of Slurm, whose srun knows these hosts.
+  // With which a run is inside an allocation of Slurm, whose srun knows these hosts.
   QProcessEnvironment allocation(const QString& nodes, const QString& tasks) const {
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.insert("PATH", folder_.path() + ":" + environment.value("PATH"));

@@ -217,7 +217,7 @@ class FakeHostsTest : public QObject {
     const ProgramResult result = finish(process);
     QCOMPARE(result.code, 1);
     QVERIFY2(QRegularExpression(words).match(result.errors).hasMatch(), qPrintable(result.errors));
-    if (target == agent && signal == SIGSTOP) ::kill(agent, SIGCONT);  // it then finds that the starter has gone
+    if (target == agent && signal == SIGSTOP) ::kill(agent, SIGCONT);  // it then finds that the launcher has gone
     QVERIFY(eventually([&] { return std::ranges::none_of(all, [](const ProcessId& one) { return is_alive(one); }); }));
     if (!(victim == "agent" && signal == SIGKILL)) QVERIFY(eventually([&] { return hosts.left().isEmpty(); }));
   }
@@ -249,23 +249,23 @@ class FakeHostsTest : public QObject {
       for (const ListeningPort& one : listening_ports(static_cast<int>(process.processId()))) port = one.port;
       return port > 0;
     }));
-    std::vector<int> strangers;
+    std::vector<int> peers;
     const auto connect = [&] {
       sockaddr_in address{};
       address.sin_family = AF_INET;
       address.sin_port = htons(static_cast<uint16_t>(port));
       address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-      strangers.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-      ::connect(strangers.back(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-      ::send(strangers.back(), bytes.constData(), static_cast<size_t>(bytes.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
+      peers.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      ::connect(peers.back(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+      ::send(peers.back(), bytes.constData(), static_cast<size_t>(bytes.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
     };
-    while (strangers.size() < 300) connect();
+    while (peers.size() < 300) connect();
     write(go, "go");
     while (process.state() == QProcess::Running && !process.waitForFinished(1)) {
-      if (strangers.size() < 900) connect();
+      if (peers.size() < 900) connect();
     }
     const ProgramResult result = finish(process);
-    for (int stranger : strangers) ::close(stranger);
+    for (int peer : peers) ::close(peer);
     QVERIFY2(result.code == 0, qPrintable(result.errors));
     QCOMPARE(hosts.left(), QStringList());
   }
@@ -309,7 +309,7 @@ class FakeHostsTest : public QObject {
     QCOMPARE(two["model"], QSet<int>{1});
   }
 
-  void memory_is_asked_of_each_host_and_not_of_the_starters() {
+  void memory_is_asked_of_each_host_and_not_of_the_launchers() {
     const FakeHosts hosts;
     QTemporaryDir folder;
     Machine small = reference_host();
@@ -342,7 +342,7 @@ class FakeHostsTest : public QObject {
       return output.count("Epoch") >= 3;
     };
     QVERIFY2(trains_on(), process.readAllStandardError().constData());
-    const auto starter = static_cast<pid_t>(process.processId());
+    const auto launcher = static_cast<pid_t>(process.processId());
     QList<int> ranks;
     for (int agent : agents_of(process)) ranks += descendants_named(agent, " rank");
     QCOMPARE(ranks.size(), 8);
@@ -350,14 +350,14 @@ class FakeHostsTest : public QObject {
       return std::ranges::count_if(ranks, [](int rank) { return look_at_process(rank).info.state == 'T'; });
     };
     for (int time = 0; time < 2; ++time) {
-      ::kill(starter, SIGTSTP);
-      QVERIFY(eventually([&] { return are_stopped() == 8 && look_at_process(starter).info.state == 'T'; }));
+      ::kill(launcher, SIGTSTP);
+      QVERIFY(eventually([&] { return are_stopped() == 8 && look_at_process(launcher).info.state == 'T'; }));
       while (process.waitForReadyRead(100)) process.readAllStandardOutput();
-      ::kill(starter, SIGCONT);
+      ::kill(launcher, SIGCONT);
       QVERIFY2(trains_on(), process.readAllStandardError().constData());
       QCOMPARE(are_stopped(), 0);
     }
-    ::kill(starter, SIGINT);
+    ::kill(launcher, SIGINT);
     const ProgramResult result = finish(process);
     QCOMPARE(result.code, 130);
     QCOMPARE(hosts.left(), QStringList());

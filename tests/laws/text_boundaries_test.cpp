@@ -136,9 +136,9 @@ class TextBoundariesTest : public QObject {
       for (const RankState state : all_of<RankState>()) {
         RankReport rank;
         rank.rank = static_cast<int>(report.ranks.size());
-        rank.sight.entry.phase = phase;
-        rank.sight.status = RankStatus{};
-        rank.sight.status->state = state;
+        rank.observation.entry.phase = phase;
+        rank.observation.status = RankStatus{};
+        rank.observation.status->state = state;
         report.ranks.push_back(std::move(rank));
       }
     }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int case_count = 400;
 
-// Adds one to every element of `counts` (row-major, of `shape`) that lies in the box.
+// Adds one to every element of `counts` (row-major, of `shape`) that is in the box.
 void count_box(const Box& box, const Shape& shape, std::vector<int>& counts) {
   for (int64_t index = 0; index < element_count(shape); ++index) {
     int64_t rest = index;

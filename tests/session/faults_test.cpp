@@ -127,8 +127,8 @@ class FaultsTest : public QObject {
   void a_launcher_that_fails_after_the_ranks_have_finished_is_a_warning();
   void a_rank_that_exits_is_named_with_its_code_data() { all_phases(); }
   void a_rank_that_exits_is_named_with_its_code();
-  void a_ranks_own_error_is_told_in_its_words_data();
-  void a_ranks_own_error_is_told_in_its_words();
+  void a_ranks_own_error_is_reported_in_its_words_data();
+  void a_ranks_own_error_is_reported_in_its_words();
   void a_launcher_that_starts_nothing_is_named();
   void a_stopped_launcher_is_named();
   void a_frozen_rank_is_named_and_ended_data();
@@ -233,12 +233,12 @@ void FaultsTest::a_rank_that_exits_is_named_with_its_code() {
   QVERIFY(!run.left);
 }
 
-void FaultsTest::a_ranks_own_error_is_told_in_its_words_data() {
+void FaultsTest::a_ranks_own_error_is_reported_in_its_words_data() {
   QTest::addColumn<int>("phase");
   for (size_t i = 1; i < phases.size(); ++i) QTest::newRow(name(phases[i]).data()) << static_cast<int>(phases[i]);
 }
 
-void FaultsTest::a_ranks_own_error_is_told_in_its_words() {
+void FaultsTest::a_ranks_own_error_is_reported_in_its_words() {
   QFETCH(int, phase);
   const Faulted run = run_with(options_with("error", static_cast<RankPhase>(phase)));
   QCOMPARE(run.message(), QString("rank 2 failed: the disk: cannot write: No space left on device"));

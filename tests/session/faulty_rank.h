@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "engine/base/control_group.h"
-#include "engine/session/rank_seat.h"
+#include "engine/session/rank_registration.h"
 #include "engine/session/telemetry.h"
 
 namespace shardscope {
@@ -84,7 +84,7 @@ class FaultyRank {
 
   int run() {
     reach(RankPhase::launching);
-    seat_.emplace(session_, rank_);
+    registration_.emplace(session_, rank_);
     reach(RankPhase::starting);
     for (RankPhase phase : {RankPhase::connecting, RankPhase::planning, RankPhase::agreeing, RankPhase::allocating}) {
       enter(phase);
@@ -93,7 +93,7 @@ class FaultyRank {
     telemetry_->set_plan(plan_hash, 3);
     enter(RankPhase::initialising);
     telemetry_->set_state(RankState::running);
-    seat_->enter(RankPhase::training);
+    registration_->enter(RankPhase::training);
     for (int64_t step = 0; step < 3; ++step) {
       telemetry_->begin_training_step(step);
       for (int plan_step = 0; plan_step < 3; ++plan_step) {
@@ -111,7 +111,7 @@ class FaultyRank {
   }
 
   void enter(RankPhase phase) {
-    seat_->enter(phase);
+    registration_->enter(phase);
     reach(phase);
   }
 
@@ -153,7 +153,7 @@ class FaultyRank {
   [[noreturn]] void fail() {
     const std::runtime_error error("the disk: cannot write: No space left on device");
     if (telemetry_) telemetry_->fail(error.what());
-    if (seat_) seat_->fail(error);
+    if (registration_) registration_->fail(error);
     ::_exit(1);
   }
 
@@ -197,7 +197,7 @@ class FaultyRank {
 
   std::string session_;
   int rank_, ranks_;
-  std::optional<RankSeat> seat_;
+  std::optional<RankRegistration> registration_;
   std::optional<TelemetryWriter> telemetry_;
 };
 

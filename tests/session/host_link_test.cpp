@@ -15,11 +15,11 @@ using namespace shardscope;
 namespace {
 
 struct Sockets {
-  int starter = -1, agent = -1;
+  int launcher = -1, agent = -1;
   Sockets() {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0) {
-      starter = ends[0];
+      launcher = ends[0];
       agent = ends[1];
     }
   }
@@ -27,8 +27,8 @@ struct Sockets {
 
 const std::map<uint32_t, std::string> secrets = {{0, "of host 0"}, {1, "of host 1"}};
 
-HostLink starter(int socket) {
-  return HostLink::of_starter(socket, [](uint32_t host) { return secrets.contains(host) ? secrets.at(host) : ""; });
+HostLink launcher(int socket) {
+  return HostLink::of_launcher(socket, [](uint32_t host) { return secrets.contains(host) ? secrets.at(host) : ""; });
 }
 
 // Lets both sides say and hear what they can; what one of them throws, as text.
@@ -48,7 +48,7 @@ std::string converse(HostLink& one, HostLink& other) {
 
 struct Pair {
   Sockets sockets;
-  HostLink starter = host_link_test::starter(sockets.starter);
+  HostLink launcher = host_link_test::launcher(sockets.launcher);
   HostLink agent = HostLink::of_agent(sockets.agent, 1, secrets.at(1));
 };
 
@@ -82,25 +82,25 @@ class HostLinkTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void both_sides_prove_the_secret_and_the_starter_learns_the_host() {
+  void both_sides_prove_the_secret_and_the_launcher_learns_the_host() {
     Pair pair;
-    QVERIFY(!pair.starter.is_trusted() && !pair.agent.is_trusted());
-    QCOMPARE(converse(pair.starter, pair.agent), std::string());
-    QVERIFY(pair.starter.is_trusted() && pair.agent.is_trusted());
-    QCOMPARE(pair.starter.host(), 1u);
+    QVERIFY(!pair.launcher.is_trusted() && !pair.agent.is_trusted());
+    QCOMPARE(converse(pair.launcher, pair.agent), std::string());
+    QVERIFY(pair.launcher.is_trusted() && pair.agent.is_trusted());
+    QCOMPARE(pair.launcher.host(), 1u);
   }
 
   void an_agent_is_known_by_its_first_bytes_and_trusted_only_after_an_answer_of_its_own() {
     Pair pair;
-    QVERIFY(!pair.starter.is_known());
-    const std::string knock = wire(pair.agent, pair.sockets.starter);
+    QVERIFY(!pair.launcher.is_known());
+    const std::string knock = wire(pair.agent, pair.sockets.launcher);
     put(pair.sockets.agent, knock);
-    pair.starter.read();
-    QVERIFY(pair.starter.is_known() && !pair.starter.is_trusted());
-    QCOMPARE(pair.starter.host(), 1u);
+    pair.launcher.read();
+    QVERIFY(pair.launcher.is_known() && !pair.launcher.is_trusted());
+    QCOMPARE(pair.launcher.host(), 1u);
     put(pair.sockets.agent, knock + knock);
-    QCOMPARE(take_error(pair.starter), std::string("host_link"));
-    QVERIFY(!pair.starter.is_trusted());
+    QCOMPARE(take_error(pair.launcher), std::string("host_link"));
+    QVERIFY(!pair.launcher.is_trusted());
   }
 
   void frames_arrive_whole_and_in_order_also_those_sent_before_trust() {
@@ -110,26 +110,26 @@ class HostLinkTest : public QObject {
     for (int i = 0; i < 50; ++i) {
       sent.push_back(std::string(random() % 3000, static_cast<char>(i)));
       pair.agent.send(HostFrameKind::report, sent.back());
-      if (i % 10 == 0) QCOMPARE(converse(pair.starter, pair.agent), std::string());
+      if (i % 10 == 0) QCOMPARE(converse(pair.launcher, pair.agent), std::string());
     }
-    QCOMPARE(converse(pair.starter, pair.agent), std::string());
+    QCOMPARE(converse(pair.launcher, pair.agent), std::string());
     for (const std::string& payload : sent) {
-      auto frame = pair.starter.take();
+      auto frame = pair.launcher.take();
       QVERIFY(frame && frame->kind == HostFrameKind::report && frame->payload == payload);
     }
-    QVERIFY(!pair.starter.take());
+    QVERIFY(!pair.launcher.take());
   }
 
   void what_came_before_the_end_of_a_connection_is_read() {
     Pair pair;
-    QCOMPARE(converse(pair.starter, pair.agent), std::string());
+    QCOMPARE(converse(pair.launcher, pair.agent), std::string());
     pair.agent.send(HostFrameKind::ended, "last");
     pair.agent.write();
     { HostLink gone = std::move(pair.agent); }
-    pair.starter.read();
-    auto frame = pair.starter.take();
+    pair.launcher.read();
+    auto frame = pair.launcher.take();
     QVERIFY(frame && frame->payload == "last");
-    QVERIFY_EXCEPTION_THROWN(pair.starter.take(), Failure);
+    QVERIFY_EXCEPTION_THROWN(pair.launcher.take(), Failure);
   }
 
   void a_peer_without_the_secret_is_refused_data() {
@@ -145,60 +145,60 @@ class HostLinkTest : public QObject {
     QFETCH(uint, host);
     QFETCH(QString, secret);
     Sockets sockets;
-    HostLink one = starter(sockets.starter), other = HostLink::of_agent(sockets.agent, host, secret.toStdString());
+    HostLink one = launcher(sockets.launcher), other = HostLink::of_agent(sockets.agent, host, secret.toStdString());
     QVERIFY(converse(one, other).find("does not know the secret") != std::string::npos);
     QVERIFY(!one.is_trusted() && !other.is_trusted());
   }
 
-  void an_agent_does_not_trust_a_starter_that_only_echoes() {
+  void an_agent_does_not_trust_a_launcher_that_only_echoes() {
     Sockets sockets;
     HostLink agent = HostLink::of_agent(sockets.agent, 1, secrets.at(1));
-    QCOMPARE(wire(agent, sockets.starter).size(), size_t{44});
-    put(sockets.starter, "SHRDHST2" + std::string(32, 'n'));
+    QCOMPARE(wire(agent, sockets.launcher).size(), size_t{44});
+    put(sockets.launcher, "SHRDHST2" + std::string(32, 'n'));
     agent.read();
-    const std::string answer = wire(agent, sockets.starter);
+    const std::string answer = wire(agent, sockets.launcher);
     QCOMPARE(answer.size(), size_t{64});
-    put(sockets.starter, answer.substr(32));
+    put(sockets.launcher, answer.substr(32));
     QCOMPARE(take_error(agent), std::string("host_link"));
     QVERIFY(!agent.is_trusted());
   }
 
   void a_conversation_cannot_be_played_again() {
     Pair pair;
-    QCOMPARE(converse(pair.starter, pair.agent), std::string());
+    QCOMPARE(converse(pair.launcher, pair.agent), std::string());
     pair.agent.send(HostFrameKind::ready);
-    const std::string frame = wire(pair.agent, pair.sockets.starter);
+    const std::string frame = wire(pair.agent, pair.sockets.launcher);
     put(pair.sockets.agent, frame);
-    pair.starter.read();
-    QVERIFY(pair.starter.take());
+    pair.launcher.read();
+    QVERIFY(pair.launcher.take());
     put(pair.sockets.agent, frame);
-    QCOMPARE(take_error(pair.starter), std::string("host_link"));
+    QCOMPARE(take_error(pair.launcher), std::string("host_link"));
   }
 
   void a_changed_frame_is_refused_whatever_byte_it_is() {
     for (size_t at = 0; at < 37 + 4; ++at) {
       Pair pair;
-      QCOMPARE(converse(pair.starter, pair.agent), std::string());
+      QCOMPARE(converse(pair.launcher, pair.agent), std::string());
       pair.agent.send(HostFrameKind::report, "word");
-      std::string frame = wire(pair.agent, pair.sockets.starter);
+      std::string frame = wire(pair.agent, pair.sockets.launcher);
       QCOMPARE(frame.size(), size_t{41});
       frame[at] = static_cast<char>(frame[at] ^ 1);
       put(pair.sockets.agent, frame + std::string(1, 'x'));
-      pair.starter.read();
+      pair.launcher.read();
       bool taken = false;
       try {
-        taken = pair.starter.take().has_value();
+        taken = pair.launcher.take().has_value();
       } catch (const Failure&) {
       }
       QVERIFY2(!taken, std::to_string(at).c_str());
     }
   }
 
-  void strangers_bytes_are_refused_without_being_kept() {
+  void bytes_of_unauthenticated_peers_are_refused_without_being_kept() {
     std::mt19937 random(5);
     for (int trial = 0; trial < 200; ++trial) {
       Sockets sockets;
-      HostLink link = starter(sockets.starter);
+      HostLink link = launcher(sockets.launcher);
       std::string bytes(random() % 100000, '\0');
       for (char& byte : bytes) byte = static_cast<char>(random());
       put(sockets.agent, bytes);
@@ -211,7 +211,7 @@ class HostLinkTest : public QObject {
 
   void more_than_a_peer_reads_is_refused() {
     Pair pair;
-    QCOMPARE(converse(pair.starter, pair.agent), std::string());
+    QCOMPARE(converse(pair.launcher, pair.agent), std::string());
     QVERIFY_EXCEPTION_THROWN(pair.agent.send(HostFrameKind::report, std::string(HostLink::longest_frame + 1, 'x')),
                              Failure);
     const std::string long_one(HostLink::longest_frame / 2, 'x');

@@ -52,12 +52,12 @@ class HostObserverTest : public QObject {
         [&] {
           const HostReport report = observer.look();
           const RankReport& rank = report.ranks[1];
-          absent &= !report.ranks[0].sight.status && report.ranks[0].sight.process.pid == 0;
+          absent &= !report.ranks[0].observation.status && report.ranks[0].observation.process.pid == 0;
           more_than_all |= rank.steps.size() > HostObserver::steps_a_look;
           untold_more |= rank.steps.size() == HostObserver::steps_a_look && !report.more;
           steps.insert(steps.end(), rank.steps.begin(), rank.steps.end());
           traces.insert(traces.end(), rank.traces.begin(), rank.traces.end());
-          is_running = rank.sight.status && rank.sight.status->state == RankState::running;
+          is_running = rank.observation.status && rank.observation.status->state == RankState::running;
           return is_running && steps.size() == 700 && !traces.empty();
         },
         60000));
@@ -71,8 +71,8 @@ class HostObserverTest : public QObject {
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     const RankReport gone = observer.look().ranks[1];
-    QCOMPARE(gone.sight.process_state, char{0});
-    QCOMPARE(gone.sight.process.pid, child);
+    QCOMPARE(gone.observation.process_state, char{0});
+    QCOMPARE(gone.observation.process.pid, child);
     QVERIFY(gone.steps.empty() && gone.traces.empty());
   }
 
@@ -81,12 +81,12 @@ class HostObserverTest : public QObject {
     const std::string path = directory.path().toStdString();
     const pid_t child = start_rank(path, 0);
     HostObserver observer(path, {0});
-    QVERIFY(QTest::qWaitFor([&] { return observer.look().ranks[0].sight.process_state != 0; }, 60000));
+    QVERIFY(QTest::qWaitFor([&] { return observer.look().ranks[0].observation.process_state != 0; }, 60000));
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
     const rlimit none{0, limit.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &none);
-    const char state = observer.look().ranks[0].sight.process_state;
+    const char state = observer.look().ranks[0].observation.process_state;
     ::setrlimit(RLIMIT_NOFILE, &limit);
     QCOMPARE(state, '?');
     ::kill(child, SIGKILL);

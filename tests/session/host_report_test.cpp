@@ -19,10 +19,10 @@ HostReport report_of(uint32_t seed) {
   for (int rank = number(4); rank > 0; --rank) {
     RankReport one;
     one.rank = rank;
-    one.sight.process = {number(9999), static_cast<uint64_t>(number(9999))};
-    one.sight.process_state = "RSTZ?\0"[number(5)];
-    if (number(2) == 0) one.sight.exit_status = static_cast<int32_t>(number(1 << 16));
-    one.sight.out_of_memory = number(2) == 0;
+    one.observation.process = {number(9999), static_cast<uint64_t>(number(9999))};
+    one.observation.process_state = "RSTZ?\0"[number(5)];
+    if (number(2) == 0) one.observation.exit_status = static_cast<int32_t>(number(1 << 16));
+    one.observation.out_of_memory = number(2) == 0;
     if (number(3) > 0) {
       RankStatus status;
       status.rank = rank;
@@ -32,7 +32,7 @@ HostReport report_of(uint32_t seed) {
       status.held_ns = number(99);
       status.plan_hash = engine();
       status.error_text = std::string(static_cast<size_t>(number(50)), 'e');
-      one.sight.status = status;
+      one.observation.status = status;
     }
     for (int step = number(5); step > 0; --step) {
       StepRecord record{number(999), number(999) / 7.0, {}, {}};

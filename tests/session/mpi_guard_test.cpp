@@ -119,9 +119,9 @@ class MpiGuardTest : public QObject {
     const Socket listener = tcp();
     listen_plainly(listener);
     sockaddr_in there = place_of(listener);
-    const Socket stranger = tcp();
-    QCOMPARE(::connect(stranger.number, raw(there), sizeof there), 0);
-    QCOMPARE(::send(stranger.number, "x", 1, MSG_NOSIGNAL), ssize_t{1});
+    const Socket peer = tcp();
+    QCOMPARE(::connect(peer.number, raw(there), sizeof there), 0);
+    QCOMPARE(::send(peer.number, "x", 1, MSG_NOSIGNAL), ssize_t{1});
     QCOMPARE(guard.accept(listener.number, nullptr, nullptr), -1);
     QCOMPARE(errno, EAGAIN);
     for (int flags : {0, int{SOCK_NONBLOCK}}) {

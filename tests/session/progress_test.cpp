@@ -48,7 +48,7 @@ class ProgressTest : public QObject {
   Q_OBJECT
 
  private slots:
-  // From the ranks' files to the watcher's line and back.
+  // From the ranks' files to the client's line and back.
   void measurements_and_metrics_arrive_whole_and_under_their_names_however_many_there_are() {
     for (size_t count : {size_t{0}, size_t{1}, size_t{2}, max_metrics}) {
       QTemporaryDir directory;
@@ -77,7 +77,7 @@ class ProgressTest : public QObject {
     }
   }
 
-  void a_step_is_told_once_all_ranks_have_done_it_from_whatever_hosts() {
+  void a_step_is_reported_once_all_ranks_have_done_it_from_whatever_hosts() {
     Progress progress({0, 0, 0, 0}, {});
     QVERIFY(all<StepMessage>(
                 progress.take(
@@ -114,7 +114,7 @@ class ProgressTest : public QObject {
     QVERIFY_THROWS_EXCEPTION(Failure, progress.take({0, false, {of_rank(1, {record_of(1, 5)})}}));
   }
 
-  void a_trace_is_told_when_all_ranks_have_told_theirs_of_one_step() {
+  void a_trace_is_reported_when_all_ranks_have_reported_theirs_of_one_step() {
     Progress progress({1, 1, 1}, {});
     const auto take = [&](std::vector<RankReport> ranks) {
       return all<TraceMessage>(progress.take({0, false, std::move(ranks)}));
@@ -122,31 +122,31 @@ class ProgressTest : public QObject {
     using enum TraceChoice;
     QVERIFY(take({traced(0, slowest, 4, 1000), traced(1, slowest, 5, 1400)}).empty());
     QVERIFY(take({traced(2, slowest, 5, 77'000)}).empty());
-    const auto told = take({traced(0, slowest, 5, 1500)});
-    QCOMPARE(told.size(), size_t{1});
-    QCOMPARE(told[0].step, int64_t{5});
+    const auto reported = take({traced(0, slowest, 5, 1500)});
+    QCOMPARE(reported.size(), size_t{1});
+    QCOMPARE(reported[0].step, int64_t{5});
     // Ranks 0 and 1 are of one host, rank 2 of another, whose clock has another zero.
-    QCOMPARE(told[0].ranks[0][0].arrive_ns, int64_t{100});
-    QCOMPARE(told[0].ranks[1][0].arrive_ns, int64_t{0});
-    QCOMPARE(told[0].ranks[2][0].arrive_ns, int64_t{0});
-    QCOMPARE(told[0].ranks[2][0].end_ns, int64_t{100});
+    QCOMPARE(reported[0].ranks[0][0].arrive_ns, int64_t{100});
+    QCOMPARE(reported[0].ranks[1][0].arrive_ns, int64_t{0});
+    QCOMPARE(reported[0].ranks[2][0].arrive_ns, int64_t{0});
+    QCOMPARE(reported[0].ranks[2][0].end_ns, int64_t{100});
     QVERIFY(take({}).empty());
   }
 
   void the_median_trace_is_the_latest_that_came_nearest_to_the_median() {
     Progress progress({1}, {});
-    std::vector<int64_t> told;
+    std::vector<int64_t> reported;
     const std::vector<double> milliseconds = {900, 40, 12, 10, 30, 10, 11, 10, 10};
     for (size_t i = 0; i < milliseconds.size(); ++i) {
       RankReport report =
           traced(0, TraceChoice::latest, static_cast<int64_t>(i), 0, static_cast<int64_t>(milliseconds[i] * 1e6));
       report.steps = {record_of(0, static_cast<int64_t>(i), milliseconds[i])};
       for (const TraceMessage& trace : all<TraceMessage>(progress.take({0, false, {report}}))) {
-        if (trace.choice == TraceChoice::median) told.push_back(trace.step);
+        if (trace.choice == TraceChoice::median) reported.push_back(trace.step);
       }
     }
-    QCOMPARE(told.front(), int64_t{0});
-    QCOMPARE(milliseconds[static_cast<size_t>(told.back())], 11.0);  // of 10 10 10 10 11 12 30 40
+    QCOMPARE(reported.front(), int64_t{0});
+    QCOMPARE(milliseconds[static_cast<size_t>(reported.back())], 11.0);  // of 10 10 10 10 11 12 30 40
   }
 };
 

@@ -35,7 +35,7 @@ TraceMessage trace_of(TraceChoice choice, int64_t step) {
 
 StepMessage step_of(int64_t step) { return {step, {{"loss", 0.1 * static_cast<double>(step)}}, 3.5, {{}, {}}}; }
 
-const std::vector<Message> told = {
+const std::vector<Message> reported = {
     RankStateMessage{1, RankState::running, 12},         step_of(0), LogMessage{0, "a\nb \xc3\xa9"},    step_of(1),
     RestartMessage{1, 1, {1, "SIGKILL", "a", "killed"}}, step_of(1), FailureMessage{-1, "", "", "over"}};
 
@@ -90,7 +90,7 @@ class RecordedRunTest : public QObject {
   }
   void record() const {
     Begun run = recorder();
-    for (const Message& message : told) run.add(message);
+    for (const Message& message : reported) run.add(message);
   }
   void change(const char* file, const std::function<std::string(std::string)>& edit) const {
     const std::string path = folder_ + "/" + file, text = edit(text_of(path));
@@ -116,19 +116,19 @@ class RecordedRunTest : public QObject {
     QVERIFY(replayed(folder_).front() == Message(hello));
   }
 
-  void what_was_told_is_told_again() {
+  void what_was_reported_is_reported_again() {
     record();
     const RecordedRun run(folder_);
     QVERIFY(run.hello() == hello);
     QVERIFY(run.machine() == reference_host());
     QVERIFY(run.started() > 1.6e9 && run.started() < 1e11);
     std::vector<Message> expected = {hello};
-    expected.insert(expected.end(), told.begin(), told.end());
+    expected.insert(expected.end(), reported.begin(), reported.end());
     QVERIFY(replayed(folder_) == expected);
     QCOMPARE(text_of(folder_ + "/run_file.json"), hello.config_json);
   }
 
-  void of_each_choice_the_last_trace_is_kept_and_told_before_the_end() {
+  void of_each_choice_the_last_trace_is_kept_and_reported_before_the_end() {
     const FinishedMessage end{RunEnd::finished, 2};
     {
       Begun run = recorder();
@@ -177,7 +177,7 @@ class RecordedRunTest : public QObject {
       QCOMPARE(run.kept(), folder_ + "/old.2");
       QCOMPARE(replayed(folder_).size(), size_t{1});
       QVERIFY(RecordedRun(folder_).traces().empty());
-      QCOMPARE(replayed(run.kept()).size(), told.size() + 2);
+      QCOMPARE(replayed(run.kept()).size(), reported.size() + 2);
     }
     for (const char* file : {"messages.jsonl", "record.json", "run_file.json", "machine.json", "trace_slowest.json"})
       QCOMPARE(text_of(folder_ + "/old.2/" + file), before.at(file));
@@ -231,7 +231,7 @@ class RecordedRunTest : public QObject {
       first.add(step_of(0));
       fs::rename(folder_, moved);
       Begun second = recorder();
-      for (const Message& message : told) second.add(message);
+      for (const Message& message : reported) second.add(message);
       first.add(trace_of(TraceChoice::latest, 0));
       std::string said;
       try {
@@ -242,7 +242,7 @@ class RecordedRunTest : public QObject {
       QVERIFY2(said.find("moved to " + moved) != said.npos && said.find(folder_) != said.npos, said.c_str());
     }
     QVERIFY(RecordedRun(folder_).traces().empty());
-    QCOMPARE(replayed(folder_).size(), 1 + told.size());
+    QCOMPARE(replayed(folder_).size(), 1 + reported.size());
     QCOMPARE(RecordedRun(moved).traces().size(), size_t{1});
     QCOMPARE(replayed(moved).size(), size_t{4});
   }
@@ -255,7 +255,7 @@ class RecordedRunTest : public QObject {
     fs::rename(folder_ + "/old", archive);
     fs::create_directory_symlink(archive, folder_ + "/old");
     run.complete();
-    QCOMPARE(replayed(archive).size(), 1 + told.size());
+    QCOMPARE(replayed(archive).size(), 1 + reported.size());
     QCOMPARE(run.kept(), archive);
   }
 
@@ -275,7 +275,7 @@ class RecordedRunTest : public QObject {
     run.add(FinishedMessage{RunEnd::finished, 0});
     run.complete();
     QCOMPARE(run.kept(), folder_ + "/old");
-    QCOMPARE(replayed(run.kept()).size(), 1 + told.size());
+    QCOMPARE(replayed(run.kept()).size(), 1 + reported.size());
   }
 
   void a_begin_that_fails_half_way_is_undone() {
@@ -326,11 +326,11 @@ class RecordedRunTest : public QObject {
     QVERIFY(!fs::exists(folder_));
   }
 
-  void all_that_was_told_is_there_while_the_run_goes_on() {
+  void all_that_was_reported_is_there_while_the_run_goes_on() {
     Begun run = recorder();
-    for (size_t i = 0; i < told.size(); ++i) {
+    for (size_t i = 0; i < reported.size(); ++i) {
       QCOMPARE(replayed(folder_).size(), 1 + i);
-      run.add(told[i]);
+      run.add(reported[i]);
     }
   }
 
@@ -348,7 +348,7 @@ class RecordedRunTest : public QObject {
       fs::remove_all(folder_);
       {
         Begun run = recorder();
-        for (const Message& message : told) run.add(message);
+        for (const Message& message : reported) run.add(message);
         run.add(trace_of(TraceChoice::latest, 1));
       }
       change(file, edit);
@@ -402,7 +402,7 @@ class RecordedRunTest : public QObject {
   void nothing_but_a_record_is_written_over_and_that_only_when_it_may_be() {
     record();
     QCOMPARE(failure_of([&] { recorder(); }), std::string("file_exists at record:0"));
-    QCOMPARE(replayed(folder_).size(), 1 + told.size());
+    QCOMPARE(replayed(folder_).size(), 1 + reported.size());
     recorder(Existing::overwrite);
     QCOMPARE(replayed(folder_).size(), size_t{1});
     fs::remove(folder_ + "/record.json");
@@ -413,7 +413,7 @@ class RecordedRunTest : public QObject {
     recorder();
   }
 
-  void a_disk_that_is_full_is_said_and_what_was_told_before_stays() {
+  void a_disk_that_is_full_is_said_and_what_was_reported_before_stays() {
     struct rlimit before {};
     ::getrlimit(RLIMIT_FSIZE, &before);
     const auto handler = ::signal(SIGXFSZ, SIG_IGN);

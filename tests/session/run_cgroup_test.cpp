@@ -85,12 +85,12 @@ class RunCgroupTest : public QObject {
     QVERIFY(was_killed(outside));
   }
 
-  // A child of a killed starter may have left its session and its environment.
-  void what_a_killed_starter_has_left_goes_with_the_next() {
+  // A child of a killed launcher may have left its session and its environment.
+  void what_a_killed_launcher_has_left_goes_with_the_next() {
     int said[2];
     QVERIFY(::pipe(said) == 0);
-    const int starter = ::fork();
-    if (starter == 0) {
+    const int launcher = ::fork();
+    if (launcher == 0) {
       const RunCgroup group;
       const int sleeper = start_sleeper(group.entrance());
       while (!has_members(group.entrance(), 1)) ::usleep(1000);
@@ -99,7 +99,7 @@ class RunCgroupTest : public QObject {
       ::_exit(1);
     }
     ::close(said[1]);
-    QVERIFY(was_killed(starter));
+    QVERIFY(was_killed(launcher));
     char text[1000] = "", folder[1000] = "";
     int sleeper = 0;
     QVERIFY(::read(said[0], text, sizeof text - 1) > 0);
@@ -131,7 +131,7 @@ class RunCgroupTest : public QObject {
     QVERIFY(has_entered && is_left);
   }
 
-  void that_of_a_living_starter_is_left_alone() {
+  void that_of_a_living_launcher_is_left_alone() {
     const RunCgroup group;
     const int sleeper = start_sleeper(group.entrance());
     QVERIFY(QTest::qWaitFor([&] { return has_members(group.entrance(), 1); }, 30'000));

@@ -46,22 +46,22 @@ class RunHistoryTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void what_is_begun_anew_is_told_once_and_in_order() {
+  void what_is_begun_anew_is_reported_once_and_in_order() {
     QTemporaryDir directory;
     for (const int64_t again : {0, 3, 120, 555, 999}) {
       RunHistory history(directory.path().toStdString(), hello());
       for (int64_t i = 0; i < 1000; ++i) history.add(step_of(i));
       for (int64_t i = again; i < again + 100; ++i) history.add(step_of(i));
-      const SnapshotMessage told = snapshot_of(history);
+      const SnapshotMessage reported = snapshot_of(history);
       std::vector<int64_t> numbers;
-      for (const auto* list : {&told.past, &told.steps}) {
+      for (const auto* list : {&reported.past, &reported.steps}) {
         for (const StepMessage& step : *list) numbers.push_back(step.step);
       }
       QVERIFY(std::ranges::is_sorted(numbers, std::less_equal{}) && numbers.back() == again + 99);
     }
   }
 
-  void every_step_can_be_asked_for_and_is_what_was_told() {
+  void every_step_can_be_asked_for_and_is_what_was_reported() {
     QTemporaryDir directory;
     RunHistory history(directory.path().toStdString(), hello());
     const int64_t steps = StepFile::detailed_steps + 3000;
@@ -153,13 +153,13 @@ class RunHistoryTest : public QObject {
     MessageDecoder decoder;
     decoder.feed(greeting);
     QVERIFY(std::holds_alternative<HelloMessage>(*decoder.next()));
-    const SnapshotMessage told = std::get<SnapshotMessage>(*decoder.next());
+    const SnapshotMessage reported = std::get<SnapshotMessage>(*decoder.next());
     QVERIFY(greeting.size() < message_limits::line_bytes / 2);
     QVERIFY(json_memory(greeting) < message_limits::parsed_bytes / 2);
-    QCOMPARE(told.traces.size(), size_t{1});
-    QCOMPARE(told.steps.size(), size_t{12});
-    QVERIFY(told.steps.front().ranks.empty());
-    QCOMPARE(told.steps.back().ranks.size(), size_t{many});
+    QCOMPARE(reported.traces.size(), size_t{1});
+    QCOMPARE(reported.steps.size(), size_t{12});
+    QVERIFY(reported.steps.front().ranks.empty());
+    QCOMPARE(reported.steps.back().ranks.size(), size_t{many});
 
     const std::string answer = to_json_line(history.steps(0, 12));
     QVERIFY(json_memory(answer) < message_limits::parsed_bytes / 2 + (size_t{32} << 20));
@@ -168,7 +168,7 @@ class RunHistoryTest : public QObject {
     QCOMPARE(some.steps.front().ranks.size(), size_t{many});
   }
 
-  void a_full_disk_is_told_once_and_the_run_goes_on() {
+  void a_full_disk_is_reported_once_and_the_run_goes_on() {
     QTemporaryDir directory;
     RunHistory history(directory.path().toStdString(), hello());
     ::signal(SIGXFSZ, SIG_IGN);
@@ -176,13 +176,13 @@ class RunHistoryTest : public QObject {
     ::getrlimit(RLIMIT_FSIZE, &limit);
     const rlimit small{4096, limit.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &small);
-    std::vector<LogMessage> told;
+    std::vector<LogMessage> reported;
     for (int64_t i = 0; i < 1000; ++i) {
-      if (auto log = history.add(step_of(i))) told.push_back(*log);
+      if (auto log = history.add(step_of(i))) reported.push_back(*log);
     }
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    QCOMPARE(told.size(), size_t{1});
-    QVERIFY(told[0].text.find("cannot write the run's history") != std::string::npos);
+    QCOMPARE(reported.size(), size_t{1});
+    QVERIFY(reported[0].text.find("cannot write the run's history") != std::string::npos);
     QVERIFY(history.steps(0, 10).steps.empty());
     QCOMPARE(snapshot_of(history).steps.size(), RunHistory::recent_steps);
   }

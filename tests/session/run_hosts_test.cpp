@@ -73,7 +73,7 @@ class Connection {
 
 }  // namespace
 
-// The starter's side of hosts. Their launcher only keeps what it was told (the port, the secret); the agents are the
+// The launcher's side of hosts. Their launcher only keeps what it was given (the port, the secret); the agents are the
 // test's own.
 class RunHostsTest : public QObject {
   Q_OBJECT
@@ -218,8 +218,8 @@ class RunHostsTest : public QObject {
     RunHostsOptions wanted = options();
     wanted.start_ns = 4'000'000'000;
     start(wanted);
-    Connection stranger(port());
-    stranger.say("x");
+    Connection peer(port());
+    peer.say("x");
     come(0);
     QTRY_VERIFY_WITH_TIMEOUT((serve(), !failure_.empty()), patience);
     QCOMPARE(failure_,
@@ -234,19 +234,19 @@ class RunHostsTest : public QObject {
     QVERIFY(!Connection(port(), "127.0.0.2").connected());
   }
 
-  void unauthenticated_connections_neither_keep_the_starter_busy_nor_the_agents_out_data() {
+  void unauthenticated_connections_neither_keep_the_launcher_busy_nor_the_agents_out_data() {
     QTest::addColumn<QByteArray>("bytes");
     QTest::newRow("silent") << QByteArray();
     QTest::newRow("one byte") << QByteArray("x");
   }
 
-  void unauthenticated_connections_neither_keep_the_starter_busy_nor_the_agents_out() {
+  void unauthenticated_connections_neither_keep_the_launcher_busy_nor_the_agents_out() {
     QFETCH(QByteArray, bytes);
     start(options());
-    std::list<Connection> strangers;
+    std::list<Connection> peers;
     for (int i = 0; i < 300; ++i) {
-      strangers.emplace_back(port());
-      strangers.back().say(bytes.constData());
+      peers.emplace_back(port());
+      peers.back().say(bytes.constData());
       if (i % 20 == 19) serve();
     }
     for (int i = 0; i < 20; ++i) serve();
@@ -262,17 +262,17 @@ class RunHostsTest : public QObject {
     const std::string place = agents.listen_at("127.0.0.1");
     const int port = QString::fromStdString(place).section(':', 1).toInt();
     QCOMPARE(agents.note(), std::string());
-    std::list<Connection> strangers;
+    std::list<Connection> peers;
     const size_t most = AgentPort::most_unauthenticated;
     for (size_t i = 0; i < most + 100; ++i) {
-      strangers.emplace_back(port);
-      strangers.back().say("x");
+      peers.emplace_back(port);
+      peers.back().say("x");
       if (i % 20 == 19) QVERIFY(agents.serve(0).empty());
     }
-    const auto closed = [&] { return static_cast<size_t>(std::ranges::count_if(strangers, &Connection::is_closed)); };
+    const auto closed = [&] { return static_cast<size_t>(std::ranges::count_if(peers, &Connection::is_closed)); };
     QTRY_COMPARE_WITH_TIMEOUT((agents.serve(0), closed()), size_t{100}, patience);
-    QVERIFY(!strangers.front().is_closed());
-    QVERIFY(strangers.back().is_closed());
+    QVERIFY(!peers.front().is_closed());
+    QVERIFY(peers.back().is_closed());
     const std::string note = "; " + std::to_string(most + 100) + " unauthenticated connections came to " + place +
                              ", of which 100 were refused";
     QCOMPARE(agents.note(), note);
@@ -334,7 +334,7 @@ class RunHostsTest : public QObject {
       ::_exit(run_host_agent(options));
     }
     for (int refused = 0; refused < 3; ++refused) ::close(::accept(listener, nullptr, nullptr));
-    HostLink link = HostLink::of_starter(::accept(listener, nullptr, nullptr), [&](uint32_t) { return secret; });
+    HostLink link = HostLink::of_launcher(::accept(listener, nullptr, nullptr), [&](uint32_t) { return secret; });
     QTRY_VERIFY_WITH_TIMEOUT((link.write(), link.read(), link.is_trusted()), patience);
     link.send(HostFrameKind::end);
     link.write();
@@ -346,16 +346,16 @@ class RunHostsTest : public QObject {
 
   void once_all_agents_have_come_nobody_is_listened_to() {
     start(options());
-    Connection stranger(port());
-    stranger.say("x");
+    Connection peer(port());
+    peer.say("x");
     come(0);
     come(1);
-    QVERIFY(stranger.is_closed());
+    QVERIFY(peer.is_closed());
     QVERIFY(!Connection(port()).connected());
     QCOMPARE(hosts_->mpirun_hosts().networks, std::string("127.0.0.0/8"));
   }
 
-  void an_end_that_is_waited_for_keeps_the_starter_idle() {
+  void an_end_that_is_waited_for_keeps_the_launcher_idle() {
     start(options());
     come(0);
     come(1);
@@ -372,8 +372,8 @@ class RunHostsTest : public QObject {
 
   void without_descriptors_nobody_is_listened_to_for_a_while() {
     start(options());
-    const Connection stranger(port());
-    stranger.say("x");
+    const Connection peer(port());
+    peer.say("x");
     const SocketClient shell(path("shell").toStdString());
     QTRY_COMPARE_WITH_TIMEOUT(woken_by(), 2, patience);
     rlimit limit{};

@@ -78,7 +78,7 @@ std::vector<int> processes_with(const std::string& text) {
   return found;
 }
 
-class Watcher : public SocketClient {
+class Client : public SocketClient {
  public:
   using SocketClient::SocketClient;
 
@@ -143,14 +143,14 @@ class RunProcessTest : public QObject {
   void a_failing_rank_is_named_with_signal_and_last_op_data();
   void a_failing_rank_is_named_with_signal_and_last_op();
   void a_rank_that_never_exits_is_named();
-  void a_watchers_stop_ends_the_run_between_steps();
+  void a_clients_stop_ends_the_run_between_steps();
   void the_first_interrupt_ends_the_run_between_steps();
   void an_interrupted_run_may_take_as_long_as_it_gets_on_with_what_it_saves();
   void a_pause_is_no_part_of_the_time_to_stop_in();
   void interrupts_end_a_run_that_does_not_listen_data();
   void interrupts_end_a_run_that_does_not_listen();
-  void a_late_watcher_gets_everything_once();
-  void watchers_that_vanish_sleep_or_talk_nonsense_do_not_disturb_the_run();
+  void a_late_client_gets_everything_once();
+  void clients_that_vanish_sleep_or_talk_nonsense_do_not_disturb_the_run();
   void a_program_that_is_missing_is_a_failure();
   void a_socket_path_that_cannot_be_used_is_a_failure();
   void the_socket_of_a_dead_run_is_taken_over();
@@ -237,13 +237,13 @@ void RunProcessTest::a_rank_that_never_exits_is_named() {
   QVERIFY(run.outcome.failure->message.find("did not exit") != std::string::npos);
 }
 
-void RunProcessTest::a_watchers_stop_ends_the_run_between_steps() {
+void RunProcessTest::a_clients_stop_ends_the_run_between_steps() {
   set_fake("", 1'000'000);
-  std::unique_ptr<Watcher> watcher;
+  std::unique_ptr<Client> client;
   Recorded run = run_and_record(direct_options(1'000'000), [&](RunProcess& process, const Message& message) {
-    if (watcher || !is<StepMessage>(message)) return;
-    watcher = std::make_unique<Watcher>(process.socket_path());
-    watcher->send(to_json_line(Request::stop));
+    if (client || !is<StepMessage>(message)) return;
+    client = std::make_unique<Client>(process.socket_path());
+    client->send(to_json_line(Request::stop));
   });
   QVERIFY(run.outcome.end == RunEnd::stopped);
   QVERIFY(run.outcome.steps > 0 && run.outcome.steps < 1'000'000);
@@ -322,14 +322,14 @@ void RunProcessTest::interrupts_end_a_run_that_does_not_listen() {
   QVERIFY(!run.outcome.failure);
 }
 
-void RunProcessTest::a_late_watcher_gets_everything_once() {
+void RunProcessTest::a_late_client_gets_everything_once() {
   set_fake("", 300);
   std::future<std::vector<Message>> watching;
   Recorded run = run_and_record(direct_options(300), [&](RunProcess& process, const Message& message) {
     auto* step = std::get_if<StepMessage>(&message);
     if (!step || step->step != 20) return;
-    auto watcher = std::make_shared<Watcher>(process.socket_path());
-    watching = std::async(std::launch::async, [watcher] { return watcher->receive_all(); });
+    auto client = std::make_shared<Client>(process.socket_path());
+    watching = std::async(std::launch::async, [client] { return client->receive_all(); });
   });
   std::vector<Message> received = watching.get();
   QVERIFY(received.size() > 2);
@@ -349,18 +349,18 @@ void RunProcessTest::a_late_watcher_gets_everything_once() {
   QVERIFY(std::get<FinishedMessage>(received.back()).end == RunEnd::finished);
 }
 
-void RunProcessTest::watchers_that_vanish_sleep_or_talk_nonsense_do_not_disturb_the_run() {
+void RunProcessTest::clients_that_vanish_sleep_or_talk_nonsense_do_not_disturb_the_run() {
   set_fake("", 200);
   std::atomic<bool> ended = false;
   std::atomic<int> connected = 0;
   std::thread crowd;
   auto disturb = [&](const std::string& path) {
-    std::list<Watcher> sleeping;
+    std::list<Client> sleeping;
     while (!ended && sleeping.size() < 100) {
       sleeping.emplace_back(path);
       connected += sleeping.back().connected();
-      Watcher vanishing(path);
-      Watcher nonsense(path);
+      Client vanishing(path);
+      Client nonsense(path);
       nonsense.send("stop\n{\"request\":\"dance\"}\n\xff\xfe");
     }
   };

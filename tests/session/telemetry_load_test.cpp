@@ -52,17 +52,17 @@ void make_key(const std::string& path) { std::ofstream(path) << "open"; }
 // Reads all; comes again where it was too slow and was sent away.
 int attend(const std::string& socket, const std::string& key) {
   KnownSteps known;
-  bool told = false;
+  bool reported = false;
   for (int connections = 0; connections < 1000; ++connections) {
     RunClient connection(socket);
-    if (!connection.is_open()) return told ? 0 : 1;
+    if (!connection.is_open()) return reported ? 0 : 1;
     while (auto message = connection.next()) {
       known.add(*message, connection, [](const StepMessage&) {});
-      if (!told && known.has_all(gate())) {
-        told = true;
+      if (!reported && known.has_all(gate())) {
+        reported = true;
         make_key(key);
       }
-      if (std::holds_alternative<FinishedMessage>(*message)) return told ? 0 : 2;
+      if (std::holds_alternative<FinishedMessage>(*message)) return reported ? 0 : 2;
     }
     known.lose_connection();
   }
@@ -129,13 +129,13 @@ int start_ranks(const std::string& session) {
   return code;
 }
 
-pid_t start(const std::function<int()>& watcher) {
+pid_t start(const std::function<int()>& client) {
   const pid_t child = ::fork();
   if (child == 0) {
     die_with_parent();
     int code = 9;
     try {
-      code = watcher();
+      code = client();
     } catch (const std::exception& error) {
       qWarning("%s", error.what());
     }

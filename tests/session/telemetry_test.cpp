@@ -99,7 +99,7 @@ void TelemetryTest::a_reader_finds_no_file_or_a_complete_one() {
   QTemporaryDir directory;
   std::string path = directory.path().toStdString();
   std::atomic<bool> found = false;
-  std::thread watcher([&] {
+  std::thread client([&] {
     for (;;) {
       auto reader = TelemetryReader::open(path, 0);
       if (!reader) continue;
@@ -108,7 +108,7 @@ void TelemetryTest::a_reader_finds_no_file_or_a_complete_one() {
     }
   });
   TelemetryWriter writer(path, 0, 2);
-  watcher.join();
+  client.join();
   QVERIFY(found);
 }
 

@@ -17,10 +17,10 @@ constexpr int64_t second = 1'000'000'000;
 
 // A run of four ranks whose facts a test sets one by one. Their hearts beat, unless they are stuck.
 struct Scene {
-  std::vector<RankSight> ranks;
+  std::vector<RankObservation> ranks;
   std::vector<bool> stuck = std::vector<bool>(4);
   ExitReport report;
-  char starter = 'S';
+  char launcher = 'S';
   Watchdog watchdog{7, {{"embed", Phase::forward}, {"adam", Phase::update}}, {}, {300 << 20, 1000 << 20}};
 
   Scene() {
@@ -31,18 +31,18 @@ struct Scene {
       status.plan_hash = 7;
       status.training_step = 5;
       status.plan_step = 1;
-      RankSight sight;
-      sight.status = status;
-      sight.process = {100 + i, 1};
-      sight.process_state = 'S';
-      ranks.push_back(sight);
+      RankObservation observation;
+      observation.status = status;
+      observation.process = {100 + i, 1};
+      observation.process_state = 'S';
+      ranks.push_back(observation);
     }
   }
   std::optional<FailureMessage> look(int64_t now, std::optional<int> wait_status = {}) {
     for (size_t i = 0; i < ranks.size(); ++i) {
       if (ranks[i].status && !stuck[i]) ++ranks[i].status->heartbeat;
     }
-    return watchdog.look({now, ranks, &report, wait_status, starter});
+    return watchdog.look({now, ranks, &report, wait_status, launcher});
   }
   // As it is before the ranks have telemetry.
   void begin(std::vector<RankPhase> phases) {
@@ -53,7 +53,7 @@ struct Scene {
       ranks[i].entry.process = ranks[i].process;
     }
   }
-  // The time at which a failure is told, looked for in tenths of a second.
+  // The time at which a failure is reported, looked for in tenths of a second.
   std::pair<double, FailureMessage> wait(double most_seconds) {
     for (int64_t tenth = 0; static_cast<double>(tenth) < most_seconds * 10; ++tenth) {
       if (auto failure = look(tenth * second / 10)) return {static_cast<double>(tenth) / 10, *failure};
@@ -71,7 +71,7 @@ struct Scene {
     ranks[rank].status->error_text = text;
   }
   void end_all(RankState state) {
-    for (RankSight& rank : ranks) {
+    for (RankObservation& rank : ranks) {
       rank.process_state = 0;
       rank.status->state = state;
     }
@@ -97,7 +97,7 @@ class WatchdogTest : public QObject {
   void what_mpirun_does_after_every_rank_has_finished_is_a_notice_data();
   void what_mpirun_does_after_every_rank_has_finished_is_a_notice();
   void a_rank_that_does_not_exit_or_ends_badly_after_the_end_is_a_failure();
-  void a_death_is_told_as_the_kernel_tells_it_where_mpirun_says_nothing();
+  void a_death_is_reported_as_the_kernel_tells_it_where_mpirun_says_nothing();
   void mpiruns_word_about_a_rank_that_it_has_waited_for_may_come_late();
   void an_mpirun_that_ended_its_ranks_is_to_blame();
   void a_rank_that_the_kernel_saw_killed_is_named_though_mpirun_only_fails_data();
@@ -106,13 +106,13 @@ class WatchdogTest : public QObject {
   void ranks_that_mpirun_ended_are_never_blamed();
   void a_rank_that_died_before_it_was_seen_is_named_where_mpirun_tells_but_a_signal();
   void an_mpirun_that_names_nobody_does_not_hide_a_death_of_which_peers_complain();
-  void a_failure_is_told_once();
-  void a_debugger_is_told_of_once_and_waited_for();
+  void a_failure_is_reported_once();
+  void a_debugger_is_reported_of_once_and_waited_for();
   void a_process_that_cannot_be_seen_is_not_dead();
   void a_stopped_mpirun_is_named();
   void a_ranks_own_error_outranks_what_follows_from_it();
   void complaints_of_peers_are_outranked_by_a_death();
-  void lack_of_memory_is_told_from_a_kill();
+  void lack_of_memory_is_reported_from_a_kill();
   void a_rank_that_mpirun_names_is_looked_at_again_first();
   void the_rank_that_others_wait_for_is_named_in_every_phase_data();
   void the_rank_that_others_wait_for_is_named_in_every_phase();
@@ -131,7 +131,7 @@ void WatchdogTest::a_healthy_run_is_never_failed() {
   std::mt19937 random(1);
   Scene scene;
   for (int64_t tick = 0; tick < 1000; ++tick) {
-    for (RankSight& rank : scene.ranks) rank.process_state = "RSD"[random() % 3];
+    for (RankObservation& rank : scene.ranks) rank.process_state = "RSD"[random() % 3];
     QVERIFY(!scene.look(tick * second));
   }
   scene.ranks[2].status->state = RankState::finished;
@@ -215,7 +215,7 @@ void WatchdogTest::a_vanished_rank_is_named_without_mpiruns_word() {
 void WatchdogTest::an_end_before_all_have_finished_is_a_failure() {
   for (int wait_status : {exited(0), exited(1), exited(137), 9}) {
     Scene scene;
-    for (RankSight& rank : scene.ranks) rank = {};
+    for (RankObservation& rank : scene.ranks) rank = {};
     auto failure = scene.look(0, wait_status);
     QVERIFY(failure);
     QCOMPARE(failure->rank, -1);
@@ -237,7 +237,7 @@ void WatchdogTest::what_mpirun_does_after_every_rank_has_finished_is_a_notice() 
   for (char state : {'S', 'T'}) {
     Scene scene;
     scene.end_all(RankState::finished);
-    scene.starter = state;
+    scene.launcher = state;
     for (int64_t tick = 0; tick <= 8; ++tick) QVERIFY(!scene.look(tick * second));
     QVERIFY(scene.watchdog.take_notices().empty() && !scene.watchdog.abandons_launcher());
     QVERIFY(!scene.look(9 * second, status < 0 ? std::optional<int>() : status));
@@ -263,7 +263,7 @@ void WatchdogTest::a_rank_that_does_not_exit_or_ends_badly_after_the_end_is_a_fa
   QVERIFY(crashed.wait(20).second.message.starts_with("rank 2 was killed by SIGSEGV after the end of training"));
 }
 
-void WatchdogTest::a_death_is_told_as_the_kernel_tells_it_where_mpirun_says_nothing() {
+void WatchdogTest::a_death_is_reported_as_the_kernel_tells_it_where_mpirun_says_nothing() {
   for (const auto& [status, word] : std::vector<std::pair<int, std::string>>{
            {9, "was killed by SIGKILL"}, {exited(3), "exited with code 3"}, {0, "died"}}) {
     Scene scene;
@@ -289,7 +289,7 @@ void WatchdogTest::mpiruns_word_about_a_rank_that_it_has_waited_for_may_come_lat
 
 void WatchdogTest::an_mpirun_that_ended_its_ranks_is_to_blame() {
   Scene scene;
-  for (RankSight& rank : scene.ranks) rank.process_state = 0;
+  for (RankObservation& rank : scene.ranks) rank.process_state = 0;
   QVERIFY(!scene.look(0));
   auto failure = scene.look(second, exited(1));
   QVERIFY(failure);
@@ -352,7 +352,7 @@ void WatchdogTest::ranks_that_mpirun_ended_are_never_blamed() {
 void WatchdogTest::a_rank_that_died_before_it_was_seen_is_named_where_mpirun_tells_but_a_signal() {
   Scene scene;
   scene.begin({RankPhase::connecting, RankPhase::connecting, RankPhase::launching, RankPhase::connecting});
-  for (RankSight& rank : scene.ranks) rank.process_state = 0;
+  for (RankObservation& rank : scene.ranks) rank.process_state = 0;
   const auto failure = scene.look(0, exited(128 + SIGBUS));
   QVERIFY(failure);
   QCOMPARE(failure->message, std::string("rank 2 was killed by SIGBUS before it could start"));
@@ -367,7 +367,7 @@ void WatchdogTest::an_mpirun_that_names_nobody_does_not_hide_a_death_of_which_pe
   QCOMPARE(failure->message, std::string("rank 3 died in training step 5, at 'adam'"));
 }
 
-void WatchdogTest::a_failure_is_told_once() {
+void WatchdogTest::a_failure_is_reported_once() {
   Scene scene;
   scene.report = {2, 9, std::nullopt};
   scene.ranks[*scene.report.rank].process_state = 0;
@@ -375,7 +375,7 @@ void WatchdogTest::a_failure_is_told_once() {
   for (int64_t tick = 1; tick < 100; ++tick) QVERIFY(!scene.look(tick * second, exited(137)));
 }
 
-void WatchdogTest::a_debugger_is_told_of_once_and_waited_for() {
+void WatchdogTest::a_debugger_is_reported_of_once_and_waited_for() {
   Scene scene;
   scene.stuck = {true, true, true, true};
   scene.ranks[2].process_state = 't';
@@ -391,14 +391,14 @@ void WatchdogTest::a_debugger_is_told_of_once_and_waited_for() {
 
 void WatchdogTest::a_process_that_cannot_be_seen_is_not_dead() {
   Scene scene;
-  for (RankSight& rank : scene.ranks) rank.process_state = '?';
-  scene.starter = '?';
+  for (RankObservation& rank : scene.ranks) rank.process_state = '?';
+  scene.launcher = '?';
   QCOMPARE(scene.wait(500).first, -1.0);
 }
 
 void WatchdogTest::a_stopped_mpirun_is_named() {
   Scene scene;
-  scene.starter = 'T';
+  scene.launcher = 'T';
   const auto [seconds, failure] = scene.wait(500);
   QCOMPARE(failure.message, std::string("mpirun has been stopped by a signal (--deadline stopped=SECONDS)"));
   QCOMPARE(failure.rank, -1);
@@ -428,7 +428,7 @@ void WatchdogTest::complaints_of_peers_are_outranked_by_a_death() {
   QVERIFY(scene.watchdog.lost_a_rank());
 }
 
-void WatchdogTest::lack_of_memory_is_told_from_a_kill() {
+void WatchdogTest::lack_of_memory_is_reported_from_a_kill() {
   for (bool kernel : {false, true}) {
     Scene scene;
     scene.ranks[2].process_state = 0;

@@ -143,14 +143,14 @@ class MemoryCurveTest : public QObject {
     bool recomputes = false;
     for_each_stage([&](const Plan& plan, int stage, const MemoryCurve& curve) {
       int position = 0;
-      for (const PhaseStretch& stretch : curve.phases) {
-        QCOMPARE(stretch.first, position);
-        const TaskRun& run = plan.program.main(stage).runs[stretch.run];
-        for (; position <= stretch.last; ++position) {
-          QCOMPARE(plan.instructions(stage)[position].phase, stretch.phase);
+      for (const PhaseRange& span : curve.phases) {
+        QCOMPARE(span.first, position);
+        const TaskRun& run = plan.program.main(stage).runs[span.run];
+        for (; position <= span.last; ++position) {
+          QCOMPARE(plan.instructions(stage)[position].phase, span.phase);
           QCOMPARE(run_at(plan.program.main(stage), position).first, run.first);
         }
-        recomputes |= stretch.phase == Phase::recompute;
+        recomputes |= span.phase == Phase::recompute;
       }
       QCOMPARE(position, plan.program.main(stage).length);
     });

@@ -134,7 +134,7 @@ class TimelineTest : public QObject {
     }
   }
 
-  void the_longest_of_a_stretch_has_most_of_it() {
+  void the_longest_of_a_span_has_most_of_it() {
     std::mt19937 random(3);
     const TimelineTrack track(random_slices(random, 20000));
     for (int round = 0; round < 300; ++round) {
@@ -149,8 +149,8 @@ class TimelineTest : public QObject {
       const std::optional<int> found = track.longest_in(begin, end);
       QCOMPARE(found.has_value(), most > 0);
       if (found) QVERIFY(inside(track.slices()[size_t(*found)], begin, end) > most - 1e-9);
-      const PartSeconds told = track.seconds(begin, end);
-      for (size_t part = 0; part < time_parts; ++part) QVERIFY(std::abs(told[part] - sum[part]) < 1e-6);
+      const PartSeconds reported = track.seconds(begin, end);
+      for (size_t part = 0; part < time_parts; ++part) QVERIFY(std::abs(reported[part] - sum[part]) < 1e-6);
     }
   }
 
@@ -277,14 +277,14 @@ class TimelineTest : public QObject {
     RunConfig config = load_run_file(SHARDSCOPE_SOURCE_DIR "/presets/tiny_lm_fsdp.json");
     config.mesh_axes[0].size = 4;
     const Plan plan = compile({config, two_hosts});
-    const Simulation::Communication& told = plan.simulation.communication.at(0);
-    QVERIFY(told.hidden > 0 && told.exposed > 0);
+    const Simulation::Communication& reported = plan.simulation.communication.at(0);
+    QVERIFY(reported.hidden > 0 && reported.exposed > 0);
     const PredictedStep predicted = predicted_step(plan);
     QCOMPARE(predicted.streams.size(), size_t{1});
     const TimelineTrack& stream = predicted.streams.front().track;
     const PartSeconds sum = stream.seconds(0, predicted.seconds);
-    QVERIFY(std::abs(sum[size_t(TimePart::hidden)] - told.hidden) < 1e-9 * predicted.seconds);
-    QVERIFY(std::abs(sum[size_t(TimePart::transfer)] - told.exposed) < 1e-9 * predicted.seconds);
+    QVERIFY(std::abs(sum[size_t(TimePart::hidden)] - reported.hidden) < 1e-9 * predicted.seconds);
+    QVERIFY(std::abs(sum[size_t(TimePart::transfer)] - reported.exposed) < 1e-9 * predicted.seconds);
     for (const TrackSlice& slice : stream.slices()) {
       const double waited = predicted.track.seconds(slice.start, slice.end)[size_t(TimePart::transfer)];
       const double expected = slice.part == TimePart::transfer ? slice.end - slice.start : 0;
@@ -336,7 +336,7 @@ class TimelineTest : public QObject {
     QCOMPARE(image.pixel(5, 1), qRgb(0, static_cast<int>(std::lround(200 * pale)), 0));
     QCOMPARE(image.pixel(25, 1), of_step[1]);
     paint_track(image, image.rect(), track, 0, 40, ink);
-    paint_track(image, QRect(-20, 2, 40, 4), track, 0, 40, ink);  // what lies beyond the picture is not painted
+    paint_track(image, QRect(-20, 2, 40, 4), track, 0, 40, ink);  // what is beyond the picture is not painted
     QCOMPARE(image.pixel(5, 2), of_step[1]);
   }
 };

@@ -156,7 +156,7 @@ class CheckpointingTest : public QObject {
     for (bool go_on : {false, true}) {
       for (int fatal = 1;; ++fatal) {
         Run run;
-        run.options.go_on_after_error = go_on;
+        run.options.continue_after_error = go_on;
         run.options.keep = 1;
         std::atomic<int> number = 0;
         std::string at;
@@ -516,11 +516,11 @@ class CheckpointingTest : public QObject {
         require_run_data(of_bytes(7), world, {}, false, say);  // all have the same
         require_run_data(of_bytes(world.rank() == 2 ? 20 : 10), world, {}, allow, say);
       });
-      const std::string told =
+      const std::string reported =
           "the files that this rank reads are not those of rank 0: data.path: 'a.txt' had 10 bytes and has 20";
-      QCOMPARE(said, allow ? std::vector<std::string>{"warning: " + told} : std::vector<std::string>{});
+      QCOMPARE(said, allow ? std::vector<std::string>{"warning: " + reported} : std::vector<std::string>{});
       QCOMPARE(outcomes[2].code, std::string(allow ? "" : "changed_data"));
-      if (!allow) QVERIFY(outcomes[2].text.find(told) != std::string::npos);
+      if (!allow) QVERIFY(outcomes[2].text.find(reported) != std::string::npos);
       QVERIFY(outcomes[0].code != "changed_data" && outcomes[1].code != "changed_data");
     }
   }

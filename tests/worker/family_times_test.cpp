@@ -55,12 +55,12 @@ class FamilyTimesTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void the_family_that_is_off_is_told_by_how_much_and_the_corrected_machine_predicts_what_was_measured_data() {
+  void the_family_that_is_off_is_reported_by_how_much_and_the_corrected_machine_predicts_what_was_measured_data() {
     QTest::addColumn<QString>("family");
     for (const char* family : {"matrix products in f32", "gelu", "reduce-scatter over host"})
       QTest::newRow(family) << family;
   }
-  void the_family_that_is_off_is_told_by_how_much_and_the_corrected_machine_predicts_what_was_measured() {
+  void the_family_that_is_off_is_reported_by_how_much_and_the_corrected_machine_predicts_what_was_measured() {
     QFETCH(QString, family);
     const std::string name = family.toStdString();
     const auto is_slow = [&](const Instruction& instruction) {

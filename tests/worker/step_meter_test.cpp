@@ -57,7 +57,7 @@ class StepMeterTest : public QObject {
     const int64_t paused = monotonic_ns();
     work(6);
     const int64_t pause_ns = monotonic_ns() - paused;
-    meter.go_on();
+    meter.resume();
     meter.begin(1);
     work(2);
     meter.end(1, 0, 0);
@@ -69,7 +69,7 @@ class StepMeterTest : public QObject {
     QVERIFY(measured.cpu_ms[0] + measured.cpu_ms[1] <= busy);
   }
 
-  void work_being_kept_from_it_and_waiting_are_told_apart() {
+  void work_being_kept_from_it_and_waiting_are_distinguished() {
     const Plan plan = three_phases();
     StepMeter meter(plan, 0, nullptr);
     for (int repeat = 0; repeat < 2; ++repeat) {

@@ -211,7 +211,7 @@ class WorkerTest : public QObject {
     }
   }
 
-  // What is stored is measured where it lies, and known to no plan.
+  // What is stored is measured where it is, and known to no plan.
   void stored_bytes_are_those_that_were_written_whatever_was_planned() {
     Plan plan = gathering_plan();
     plan.program.tasks[1].instructions.pop_back();  // the follower is never made
@@ -288,7 +288,7 @@ class WorkerTest : public QObject {
     }
   }
 
-  void when_one_rank_fails_all_end_and_its_error_is_told() {
+  void when_one_rank_fails_all_end_and_its_error_is_reported() {
     const auto broken = [](int rank) {
       Plan plan = gathering_plan();
       if (rank == 1) plan.program.tasks[0].instructions[0].as<CollectiveStart>()->moved[0].concat_dim = 5;

@@ -19,7 +19,7 @@ struct CurvePoint {
 std::vector<CurvePoint> decimate(std::span<const CurvePoint> points, int buckets);
 
 // The exponential moving average of a curve, without the pull of its beginning, as TensorBoard draws it: a point counts
-// `weight` less for each unit of x that it lies back. 0: as it is; 1 is not allowed.
+// `weight` less for each unit of x that it is back. 0: as it is; 1 is not allowed.
 std::vector<CurvePoint> smoothed(std::span<const CurvePoint> points, double weight);
 
 // Whether the first of a curve's points flattens the rest: it is more than twice as high as all others, and they are at

@@ -6,11 +6,11 @@ namespace shardscope {
 
 std::vector<std::string> alike_words(const Plan& plan, int task, int first, int end) {
   const auto layout = [&](int value) {
-    const ProgramValue& lies = plan.program.values[static_cast<size_t>(value)];
-    return to_string(lies.shape) + to_string(lies.sharding, plan.mesh);
+    const ProgramValue& program_value = plan.program.values[static_cast<size_t>(value)];
+    return to_string(program_value.shape) + to_string(program_value.sharding, plan.mesh);
   };
   std::vector<std::string> words;
-  std::unordered_map<int, int> made;  // value -> its number in the stretch
+  std::unordered_map<int, int> made;  // value -> its number in the span
   for (int s = first; s < end; ++s) {
     const Instruction& instruction = plan.program.tasks[static_cast<size_t>(task)].instructions[static_cast<size_t>(s)];
     if (instruction.as<CollectiveDone>()) continue;

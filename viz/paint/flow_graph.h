@@ -38,7 +38,7 @@ struct FlowEdge {
   int value = -1;          // of the program
 };
 
-// A stretch of a task's steps that belong to one layer of the network, to layers that are alike, or to none.
+// A span of a task's steps that belong to one layer of the network, to layers that are alike, or to none.
 struct FlowLane {
   int task = -1;
   Phase phase = Phase::forward;        // of the task

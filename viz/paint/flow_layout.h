@@ -23,7 +23,7 @@ std::vector<FlowPoint> edge_line(const FlowGraph& graph, const FlowEdge& edge);
 
 // The node whose place holds a point of the picture; -1: none.
 int node_at(const FlowGraph& graph, double x, double y);
-// Lanes [first, second) that meet the stretch [top, bottom] of the picture.
+// Lanes [first, second) that meet the span [top, bottom] of the picture.
 std::pair<int, int> lanes_between(const FlowGraph& graph, double top, double bottom);
 
 }  // namespace shardscope

@@ -28,7 +28,7 @@ struct FlowMarks {
 // Gives nodes and lanes places in which none of these words has to be cut.
 void lay_out_roomy(FlowGraph& graph, const FlowWords& words, const QFont& font);
 
-// Draws the part of a graph that lies in `visible` (in the picture's unit); the painter maps it to the device already,
+// Draws the part of a graph that is in `visible` (in the picture's unit); the painter maps it to the device already,
 // `scale` pixels a unit. What would be too small to read is left out: the words first, then the nodes of a lane. Edges
 // to other lanes than the next of the same pass are drawn for the selected node alone.
 void paint_flow(QPainter& painter, const FlowGraph& graph, const QRectF& visible, double scale, const FlowWords& words,

@@ -61,7 +61,7 @@ void add_border(const Grid& grid, int row, int column, HostArea& area) {
   if (!below) area.border.push_back({x1, y2, x2, y2});
 }
 
-// From a stretch of a row down, as far as all of it is the host's.
+// From a span of a row down, as far as all of it is the host's.
 PictureRect room_below(const Grid& grid, int row, int first, int last, int host) {
   int end = row + 1;
   const auto is_whole = [&] {

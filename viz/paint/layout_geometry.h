@@ -34,7 +34,7 @@ struct LayoutPicture {
   std::vector<int> column_dims;
   int64_t rows = 1, columns = 1;  // elements of a page, down and to the right
   double aspect = 1;              // width / height of the drawing
-  bool to_scale = true;           // false where the true aspect of a page lies outside [1 / widest, widest]
+  bool to_scale = true;           // false where the true aspect of a page is outside [1 / widest, widest]
   std::vector<ArrayPage> pages;   // of more than two dimensions
   std::vector<ShardCell> cells;   // page by page, row-major by place
   std::vector<int> cell_of;       // by device; -1: it holds none of what is drawn
@@ -45,7 +45,7 @@ struct LayoutPicture {
 // `pins`: by leading dimension the index at which to cut through it, so that one page is drawn; none, or -1: all.
 LayoutPicture lay_out(const Shape& shape, const Sharding& sharding, const Mesh& mesh,
                       const std::vector<int64_t>& pins = {});
-// The dimensions whose pages are told apart, and can be pinned: all but the last two.
+// The dimensions whose pages are distinguished, and can be pinned: all but the last two.
 int page_dims(const Shape& shape);
 // Takes the array from the devices that do not hold it; every shard must be held by another one.
 void keep(LayoutPicture& picture, const std::function<bool(int)>& holds);

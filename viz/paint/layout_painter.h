@@ -10,7 +10,7 @@
 namespace shardscope {
 
 // Draws the array's shards into `place`, each with its devices and, where there is room, its index ranges and
-// coordinates; pages with their ranges above them. Shards of more than one device are hatched. What lies outside the
+// coordinates; pages with their ranges above them. Shards of more than one device are hatched. What is outside the
 // painter's clip costs nothing.
 void paint_array(QPainter& painter, const QRectF& place, const LayoutPicture& picture, const Sharding& sharding,
                  const Mesh& mesh, const Theme& theme);

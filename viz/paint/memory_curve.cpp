@@ -6,8 +6,8 @@
 namespace shardscope {
 namespace {
 
-std::vector<PhaseStretch> phases_of(const Program& program, const Sequence& sequence) {
-  std::vector<PhaseStretch> all;
+std::vector<PhaseRange> phases_of(const Program& program, const Sequence& sequence) {
+  std::vector<PhaseRange> all;
   for (int r = 0; r < std::ssize(sequence.runs); ++r) {
     const TaskRun& run = sequence.runs[static_cast<size_t>(r)];
     const Task& task = program.tasks[static_cast<size_t>(run.task)];

@@ -10,7 +10,7 @@
 namespace shardscope {
 
 // Neighbouring steps of one phase in one run of a task.
-struct PhaseStretch {
+struct PhaseRange {
   Phase phase = Phase::forward;
   int run = 0;              // in Sequence::runs
   int first = 0, last = 0;  // positions
@@ -18,7 +18,7 @@ struct PhaseStretch {
 
 // The memory in use, and the phases that it is used in.
 struct MemoryCurve : MemoryInUse {
-  std::vector<PhaseStretch> phases;  // in order, together all positions
+  std::vector<PhaseRange> phases;  // in order, together all positions
 };
 // Empty when asked to stop.
 MemoryCurve memory_curve(const Plan& plan, int stage, const std::stop_token& stop = {});

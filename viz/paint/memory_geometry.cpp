@@ -9,7 +9,7 @@
 namespace shardscope {
 namespace {
 
-// How much of each cell a stretch [begin, end] of cells covers, as differences between neighbouring cells: their
+// How much of each cell a span [begin, end] of cells covers, as differences between neighbouring cells: their
 // running sum is the share.
 struct Edges {
   std::array<std::pair<int, double>, 4> differences;
@@ -58,7 +58,7 @@ class GrainSums {
   }
 
  private:
-  // A stretch that ends with the last cell changes the one behind it and the next.
+  // A span that ends with the last cell changes the one behind it and the next.
   size_t at(int row, int column) const { return size_t(row) * size_t(columns_ + 2) + size_t(column); }
 
   double cell_;

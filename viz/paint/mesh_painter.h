@@ -8,7 +8,7 @@
 
 namespace shardscope {
 
-// Where a mesh picture lies: its top left corner and the side of a device, in pixels.
+// Where a mesh picture is: its top left corner and the side of a device, in pixels.
 struct MeshPlace {
   QPointF origin;
   double cell = 1;
@@ -27,7 +27,7 @@ MeshPlace fit(const MeshPicture& picture, const QRectF& room, double largest);
 enum class MeshDetail : uint8_t { devices, hosts, blocks };
 MeshDetail mesh_detail(double cell);
 
-// `host_of`: by device; empty where one host has all. What lies outside the painter's clip costs nothing.
+// `host_of`: by device; empty where one host has all. What is outside the painter's clip costs nothing.
 void paint_mesh(QPainter& painter, const MeshPlace& at, const MeshPicture& picture, const Mesh& mesh,
                 const std::vector<int>& host_of, const Theme& theme);
 // One device, for one that stands out from the others.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<double, Mesh::max_axes> axis_hues{250, 55, 155, 330, 100, 200, 20};
 
-constexpr double middle_part = 0.4;     // of the lightnesses, where none is told
+constexpr double middle_part = 0.4;     // of the lightnesses, where none is reported
 constexpr double tick_part = 0.5;       // of the step from one lightness to the next
 constexpr double widest_hue_step = 60;  // degrees
 

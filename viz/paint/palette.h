@@ -8,8 +8,8 @@
 
 namespace shardscope {
 
-// The colours of the program, light and dark. Where data lies is coloured by mesh axis: one hue family per axis, the
-// lightness by the coordinate along it. Nothing is told by colour alone: labels and hatches say the same.
+// The colours of the program, light and dark. Where data is is coloured by mesh axis: one hue family per axis, the
+// lightness by the coordinate along it. Nothing is reported by colour alone: labels and hatches say the same.
 struct Theme {
   bool dark = false;
   QColor window, base, raised, line, text, muted, accent, on_accent, good, warning, error;
@@ -25,8 +25,8 @@ QColor text_on(const QColor& background);
 QColor mix(const QColor& a, const QColor& b, double part_of_b);
 
 // A coordinate along a mesh axis, and how it is seen in the one fill that a device or a shard has. Of the axes of more
-// than one device the first is told by hue, the second by lightness, further ones by ticks at the edges. A single one
-// is told by lightness, in its own hue.
+// than one device the first is reported by hue, the second by lightness, further ones by ticks at the edges. A single
+// one is reported by lightness, in its own hue.
 struct AxisTone {
   enum class Sign : uint8_t { hue, lightness, tick };
 
@@ -41,7 +41,7 @@ QColor axis_color(AxisIndex axis, const Theme& theme);
 // The colour of a single coordinate, by lightness.
 QColor tone_color(const AxisTone& tone, const Theme& theme);
 // The fill of what has these tones; neutral without any. Ticks change it a little, for places that are too small to
-// have them. Where neither hue nor lightness is told, the first tick is told by lightness.
+// have them. Where neither hue nor lightness is reported, the first tick is reported by lightness.
 QColor fill_color(const std::vector<AxisTone>& tones, const Theme& theme);
 
 // What tells a device from the others: its tone on every axis of more than one device.

@@ -12,7 +12,7 @@
 namespace shardscope {
 
 // What a stage does at a time: the runs of the tasks of its main sequence. A run that waits in its midst for another
-// stage is several blocks, so what lies between blocks is waiting.
+// stage is several blocks, so what is between blocks is waiting.
 struct PipelineRow {
   int stage = 0;
   int device = 0;                     // whose times these are; predicted ones are alike on all devices of the stage

@@ -5,7 +5,7 @@
 
 namespace shardscope {
 
-// A stretch of time, seconds from the start of the training step.
+// A span of time, seconds from the start of the training step.
 struct TimelineSlice {
   double start = 0, end = 0;
   int step = -1;  // position in the main sequence

@@ -8,7 +8,7 @@
 namespace shardscope {
 namespace {
 
-constexpr int parted = 5;  // pixels of a slice that is told from the next one
+constexpr int parted = 5;  // pixels of a slice that is reported from the next one
 
 struct Mixture {
   std::array<float, 3> sum{};

@@ -16,7 +16,7 @@ struct TrackInk {
 
 // Paints a track into a part of an image (Format_RGB32), pixel by pixel from TimelineTrack::columns: each pixel's
 // colours weigh as much as their share of its time, those of what is hidden behind work `pale` as much. Waiting fills
-// the lower `low_share` alone, so it is told from work by its height, too; what idles stays background. A slice of
+// the lower `low_share` alone, so it is reported from work by its height, too; what idles stays background. A slice of
 // several pixels ends with a paler one; one of waiting begins with a mark of the rank's arrival.
 inline constexpr double low_share = 0.4, pale = 0.35;
 void paint_track(QImage& image, const QRect& place, const TimelineTrack& track, double begin, double end,

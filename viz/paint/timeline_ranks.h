@@ -65,8 +65,8 @@ struct MeasuredStep {
   std::vector<int> extremes() const;
 };
 
-// `times` by rank and position in its own main sequence; nothing where they are of another plan. Who came late is told
-// among ranks whose clocks can be compared: those of one host.
+// `times` by rank and position in its own main sequence; nothing where they are of another plan. Who came late is
+// reported among ranks whose clocks can be compared: those of one host.
 std::optional<MeasuredStep> measured_step(const Plan& plan, std::span<const std::vector<PlanStepTime>> times);
 
 // How the ranks that take part in one communication step came to it, of a collective to its start (`position` may be

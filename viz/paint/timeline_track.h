@@ -30,7 +30,7 @@ struct TrackColumn {
 };
 
 // What one rank does over a training step, made ready to be drawn at any zoom: sums of time up to each slice give the
-// share of any stretch exactly, and a pyramid of the longest slice among 16, 256, ... gives the one that matters most
+// share of any span exactly, and a pyramid of the longest slice among 16, 256, ... gives the one that matters most
 // in it. A picture costs O(pixels log slices), a million slices like a thousand.
 class TimelineTrack {
  public:
@@ -44,10 +44,10 @@ class TimelineTrack {
   // The window [begin, end) on so many pixels. No slice that is longer than a pixel is lost: it is the longest of at
   // least one.
   std::vector<TrackColumn> columns(double begin, double end, int pixels) const;
-  // What lies in a stretch: seconds by part, and the slices (first, behind the last) that have a share in it.
+  // What is in a span: seconds by part, and the slices (first, behind the last) that have a share in it.
   PartSeconds seconds(double begin, double end) const;
   std::pair<int, int> slices_in(double begin, double end) const;
-  // The slice that has most of a stretch; nothing where none has any.
+  // The slice that has most of a span; nothing where none has any.
   std::optional<int> longest_in(double begin, double end) const;
   // Calls f for each slice in the window that is at least so long, in order.
   void each_longer(double begin, double end, double least, const std::function<void(int)>& f) const;

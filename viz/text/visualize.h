@@ -9,7 +9,7 @@
 
 namespace shardscope {
 
-// How an array of `shape` lies on the devices, as text of whole lines. The sharding must divide the shape.
+// How an array of `shape` is sharded over the devices, as text of whole lines. The sharding must divide the shape.
 //
 // Ranks 1 and 2: byte for byte what jax.debug.visualize_sharding(shape, sharding, use_color=False) prints on a console
 // of 80 columns (JAX 0.10, jax/_src/debugging.py, drawn as a table of the Python package rich):

@@ -44,7 +44,7 @@ std::vector<Fault> closed_terminals() {
   fault.inject = [terminal](Run& run, Random&) {
     for (int round = 0; round < 20; ++round) {
       terminal->read_all();
-      run.go_on(10);
+      run.run_for(10);
     }
     terminal->close();
   };

@@ -18,7 +18,7 @@ std::vector<Fault> debugged_ranks() {
     if (::ptrace(PTRACE_SEIZE, rank, nullptr, nullptr) != 0) throw Missed{};
     ::ptrace(PTRACE_INTERRUPT, rank, nullptr, nullptr);
     if (::waitpid(rank, nullptr, __WALL) != rank) throw Missed{};
-    run.go_on(6000);
+    run.run_for(6000);
     if (::ptrace(PTRACE_DETACH, rank, nullptr, nullptr) != 0) throw Complaint("the rank was ended under the debugger");
   };
   fault.check = check_all_steps;

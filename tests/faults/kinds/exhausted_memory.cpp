@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t memory_limit = int64_t{1} << 30;
 
-// Takes all the memory of a group, slowly, until it is told to go. The kernel shall end a rank for it.
+// Takes all the memory of a group, slowly, until it is asked to stop. The kernel shall end a rank for it.
 class Hog {
  public:
   Hog() : pid_(::fork()) {
@@ -64,7 +64,7 @@ std::vector<Fault> exhausted_memory() {
     prefer_to_end(hog.pid(), -999);
     (*group)->add(hog.pid());
     ::kill(hog.pid(), SIGCONT);
-    if (!run.go_on_until([&] { return !run.rank(); }, 30'000)) throw Missed{};
+    if (!run.run_until([&] { return !run.rank(); }, 30'000)) throw Missed{};
     run.begin_fault();
   };
   return {fault};

@@ -20,15 +20,15 @@ Fault frozen(const std::string& name, Cgroup::Kind kind) {
   return fault;
 }
 
-// The starter ends it.
+// The launcher ends it.
 Fault frozen_alone(const std::string& name, Cgroup::Kind kind) {
   Fault fault = frozen(name, kind);
   fault.inject = [kind](Run& run, Random&) {
     const Cgroup group(kind);
     if (!group.add(there(run.rank())) || !group.set_frozen(true)) throw Missed{};
-    run.go_on(20'000);
+    run.run_for(20'000);
     group.set_frozen(false);
-    if (!run.ended()) throw Complaint("the starter has not ended while a rank was frozen");
+    if (!run.ended()) throw Complaint("the launcher has not ended while a rank was frozen");
   };
   return fault;
 }
@@ -45,8 +45,8 @@ struct Bystander {
   Bystander(const Bystander&) = delete;
 };
 
-// A group of version 1 in which a process of somebody else is frozen too is not the starter's to thaw: the kernel keeps
-// the rank, and its control group of the run with it until the next start.
+// A group of version 1 in which a process of somebody else is frozen too is not the launcher's to thaw: the kernel
+// keeps the rank, and its control group of the run with it until the next start.
 Fault frozen_with_another() {
   Fault fault = frozen(" so that nothing ends it", Cgroup::Kind::freezer_1);
   fault.expected.leaves_files = true;
@@ -55,10 +55,10 @@ Fault frozen_with_another() {
     const Bystander bystander;
     const int rank = there(run.rank());
     if (!group.add(bystander.pid) || !group.add(rank) || !group.set_frozen(true)) throw Missed{};
-    run.go_on(20'000);
+    run.run_for(20'000);
     const bool has_ended = run.ended(), is_kept = see_process(rank).has_value();
     group.set_frozen(false);
-    if (!has_ended) throw Complaint("the starter waits for a rank that cannot be ended");
+    if (!has_ended) throw Complaint("the launcher waits for a rank that cannot be ended");
     if (!is_kept) throw Complaint("the rank has been ended while it was frozen");
     const std::string kept = fmt::format("process {} .rank {}. could not be ended", rank, run.victim());
     if (!run.first_said(kept)) throw Complaint("did not say /" + kept + "/");

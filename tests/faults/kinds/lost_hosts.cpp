@@ -17,15 +17,15 @@ Fault signal_to_a_rank(int signal, int count) {
       .injected_by([signal](Run& run, const Hosts&) { send(there(run.rank()), signal); });
 }
 
-Fault signal_to_the_starter(int signal, int count) {
+Fault signal_to_the_launcher(int signal, int count) {
   Expected expected = {"", {128 + signal}, 15};
   expected.leaves_files = signal == SIGKILL;
-  return FaultOnHosts(signal_name(signal) + " to the starter", count,
+  return FaultOnHosts(signal_name(signal) + " to the launcher", count,
                       {Phase::joining, Phase::initialising, Phase::computing}, expected)
-      .injected_by([signal](Run& run, const Hosts&) { send(run.starter(), signal); });
+      .injected_by([signal](Run& run, const Hosts&) { send(run.launcher(), signal); });
 }
 
-// Not the starter's own, the first.
+// Not the launcher's own, the first.
 Fault vanished_host(int count) {
   FaultOnHosts vanishes("a host that vanishes", count,
                         {Phase::joining, Phase::initialising, Phase::computing, Phase::exchanging},
@@ -76,7 +76,7 @@ std::vector<Fault> lost_hosts() {
   std::vector<Fault> faults;
   for (int count : {2, 4}) {
     for (int signal : {SIGKILL, SIGSEGV, SIGSTOP}) faults.push_back(signal_to_a_rank(signal, count));
-    for (int signal : {SIGINT, SIGTERM, SIGKILL}) faults.push_back(signal_to_the_starter(signal, count));
+    for (int signal : {SIGINT, SIGTERM, SIGKILL}) faults.push_back(signal_to_the_launcher(signal, count));
     for (int signal : {SIGKILL, SIGSTOP}) faults.push_back(signal_to_an_agent(signal, count));
     faults.push_back(killed_daemon(count));
     faults.push_back(vanished_host(count));

@@ -58,7 +58,7 @@ Fault with_checkpoints(const std::string& name, int64_t steps, int64_t save_ever
 
 void wait_for_checkpoints(Run& run) {
   const auto has_some = [&] { return !step_folders(run.start().checkpoints()).empty(); };
-  if (!run.go_on_until(has_some, 20'000) || run.ended()) throw Missed{};
+  if (!run.run_until(has_some, 20'000) || run.ended()) throw Missed{};
 }
 
 // Another folder takes its place: nothing is written there, and both paths are named.
@@ -120,7 +120,7 @@ Fault a_link_as_checkpoint() {
       make_kept(kept);
       return true;
     };
-    if (!run.go_on_until(moves, 20'000)) throw Missed{};
+    if (!run.run_until(moves, 20'000)) throw Missed{};
   };
   fault.check = [](const Run& run) {
     for (const std::string& name : step_folders(archive(run.start()))) {
@@ -174,7 +174,7 @@ Fault a_folder_in_a_checkpoint() {
       std::ofstream(folder / "notes") << kept_text;
       return fs::exists(run.start().checkpoints() + "/" + names.back() + "/mine/notes");
     };
-    if (!run.go_on_until(puts, 20'000)) throw Missed{};
+    if (!run.run_until(puts, 20'000)) throw Missed{};
     run.begin_fault();
   };
   fault.check = [](const Run& run) {

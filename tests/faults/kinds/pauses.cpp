@@ -19,18 +19,18 @@ Fault pause(const std::string& name, int signal, bool ranks_too) {
   fault.expected = {"", {0}, 60};
   fault.prepare = [](Start& start, Random&) { ask_for_all_steps(start, 3000); };
   fault.inject = [signal, ranks_too](Run& run, Random&) {
-    if (signal == SIGTSTP) ::kill(-run.starter(), signal);  // as a terminal does
-    else send(run.starter(), signal);
-    if (!run.go_on_until([&] { return is_stopped(run.starter()); }, 3000))
-      throw Complaint("the starter has not stopped");
+    if (signal == SIGTSTP) ::kill(-run.launcher(), signal);  // as a terminal does
+    else send(run.launcher(), signal);
+    if (!run.run_until([&] { return is_stopped(run.launcher()); }, 3000))
+      throw Complaint("the launcher has not stopped");
     for (int number = 0; ranks_too && number < run.start().ranks; ++number) {
       const auto rank = run.rank(number);
-      if (rank && !run.go_on_until([&] { return is_stopped(*rank); }, 3000)) {
-        throw Complaint(fmt::format("rank {} goes on while the starter is stopped", number));
+      if (rank && !run.run_until([&] { return is_stopped(*rank); }, 3000)) {
+        throw Complaint(fmt::format("rank {} goes on while the launcher is stopped", number));
       }
     }
-    run.go_on(4000);
-    ::kill(-run.starter(), SIGCONT);
+    run.run_for(4000);
+    ::kill(-run.launcher(), SIGCONT);
   };
   fault.check = check_all_steps;
   return fault;
@@ -39,7 +39,7 @@ Fault pause(const std::string& name, int signal, bool ranks_too) {
 }  // namespace
 
 std::vector<Fault> pauses() {
-  return {pause("Ctrl-Z and fg", SIGTSTP, true), pause("SIGSTOP to the starter, SIGCONT", SIGSTOP, false)};
+  return {pause("Ctrl-Z and fg", SIGTSTP, true), pause("SIGSTOP to the launcher, SIGCONT", SIGSTOP, false)};
 }
 
 }  // namespace shardscope::faults

@@ -95,7 +95,7 @@ Fault second(const std::string& output, const std::vector<std::string>& more) {
   fault.inject = [output, more](Run& run, Random&) {
     const fs::path path = named(output, run.start());
     const fs::path last_made = output == "--record" ? fs::path(RecordFiles{path}.messages()) : path;
-    if (!run.go_on_until([&] { return fs::exists(last_made); }, 10'000)) throw Missed{};
+    if (!run.run_until([&] { return fs::exists(last_made); }, 10'000)) throw Missed{};
     const auto before = fixed_files(path);
     Start other = run.start();
     other.steps = 5;
@@ -111,7 +111,7 @@ Fault second(const std::string& output, const std::vector<std::string>& more) {
     }
     if (fixed_files(path) != before) throw Complaint("the refused call has changed " + path.string());
     if (output == "--socket" && !SocketClient(path).connected()) throw Complaint("the run's socket is gone");
-    run.go_on(60'000);
+    run.run_for(60'000);
   };
   fault.check = output == "--record" ? check_record : check_all_steps;
   return fault;
@@ -155,10 +155,10 @@ Fault a_socket_taken_over() {
     const std::string path = socket_path(run.start());
     ::unlink(path.c_str());
     const auto other = run.start_beside(run.start());
-    if (!run.go_on_until([&] { return SocketClient(path).connected(); }, 20'000)) throw Missed{};
-    send(run.starter(), SIGINT);
+    if (!run.run_until([&] { return SocketClient(path).connected(); }, 20'000)) throw Missed{};
+    send(run.launcher(), SIGINT);
     run.begin_fault();
-    run.go_on(20'000);
+    run.run_for(20'000);
     const bool is_there = SocketClient(path).connected();
     other->terminate();
     other->waitForFinished();

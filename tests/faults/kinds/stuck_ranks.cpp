@@ -17,7 +17,7 @@ void hold_amid_a_step(Run& run, std::optional<StuckProcess>& process) {
     if (!process->is_held()) throw Missed{};
     if (run.phase() == Phase::computing && run.is_before_its_last_plan_step()) return;
     process.reset();
-    run.go_on(1);
+    run.run_for(1);
   }
   throw Missed{};
 }

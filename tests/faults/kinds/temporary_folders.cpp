@@ -36,7 +36,7 @@ Fault filled() {
     ::unlink(path.c_str());
     while (::write(file, block.data(), block.size()) > 0) {
     }
-    run.go_on(20'000);
+    run.run_for(20'000);
     ::close(file);
   };
   return fault;

@@ -46,7 +46,7 @@ std::list<TcpPeer> peers_of(Run& run, const Process& process) {
     all.remove_if([](const TcpPeer& peer) { return !peer.is_connected(); });
     return !all.empty();
   };
-  if (!run.go_on_until(connect, 10'000)) throw Missed{};
+  if (!run.run_until(connect, 10'000)) throw Missed{};
   return all;
 }
 
@@ -54,7 +54,7 @@ Fault a_byte_held(const std::string& whose, const Process& process) {
   return peers("a byte to " + whose + ", held open", [process](Run& run, Random&) {
     const std::list<TcpPeer> all = peers_of(run, process);
     for (const TcpPeer& peer : all) peer.send("x");
-    run.go_on(flood_ms);
+    run.run_for(flood_ms);
   });
 }
 
@@ -68,7 +68,7 @@ Fault garbage(const std::string& whose, const Process& process) {
       for (const TcpPort& port : listening_ports(*pid)) TcpPeer(*pid, port).send(bytes);
       return false;
     };
-    run.go_on_until(send, flood_ms);
+    run.run_until(send, flood_ms);
   });
 }
 
@@ -89,7 +89,7 @@ Fault garbage_to_the_socket() {
   return peers("a line without an end to the run's socket", [](Run& run, Random&) {
     std::optional<SocketClient> client;
     const std::string block(1 << 20, 'x');
-    run.go_on_until(
+    run.run_until(
         [&] {
           if (!client || !client->connected() || client->send(block) < 0) {
             client.emplace(run.session_directory() + "/socket", SOCK_NONBLOCK);
@@ -123,10 +123,10 @@ Fault flood_of_the_agents(const std::string& name, int64_t milliseconds, std::se
     if (run.code() == 0) check_all_steps(run);
   };
   return flood.injected_by([milliseconds](Run& run, const Hosts&) {
-    const auto listens = [&] { return !listening_ports(run.starter()).empty(); };
-    if (!run.go_on_until(listens, 10'000)) throw Missed{};
-    const TcpFlood flood(run.starter(), listening_ports(run.starter()));
-    run.go_on_until([&] { return !listens(); }, milliseconds);  // all agents have come
+    const auto listens = [&] { return !listening_ports(run.launcher()).empty(); };
+    if (!run.run_until(listens, 10'000)) throw Missed{};
+    const TcpFlood flood(run.launcher(), listening_ports(run.launcher()));
+    run.run_until([&] { return !listens(); }, milliseconds);  // all agents have come
   });
 }
 

@@ -36,7 +36,7 @@ Fault unread(const std::string& name, bool output, bool errors) {
     if (errors) start.errors = path;
   };
   fault.inject = [](Run& run, Random&) {
-    run.go_on(1000);
+    run.run_for(1000);
     send(there(run.rank()), SIGKILL);
   };
   return fault;

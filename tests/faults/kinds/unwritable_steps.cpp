@@ -21,7 +21,7 @@ Fault lost(const std::string& how, const std::string& said, const std::function<
   fault.inject = [lose](Run& run, Random&) {
     const std::string path = run.start().jsonl();
     std::error_code error;
-    if (!run.go_on_until([&] { return std::filesystem::file_size(path, error) > 0 && !error; }, 20'000)) throw Missed{};
+    if (!run.run_until([&] { return std::filesystem::file_size(path, error) > 0 && !error; }, 20'000)) throw Missed{};
     lose(path);
   };
   return fault;

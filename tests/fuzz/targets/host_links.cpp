@@ -18,8 +18,8 @@ const std::string secret(64, 's');
 class Conversation {
  public:
   Conversation() {
-    starter_ = link([&](int socket) {
-      return HostLink::of_starter(socket, [](uint32_t host) { return host == 1 ? secret : std::string(); });
+    launcher_ = link([&](int socket) {
+      return HostLink::of_launcher(socket, [](uint32_t host) { return host == 1 ? secret : std::string(); });
     });
     agent_ = link([&](int socket) { return HostLink::of_agent(socket, 1, secret); });
   }
@@ -28,11 +28,11 @@ class Conversation {
   }
   Conversation(const Conversation&) = delete;
 
-  HostLink& starter() { return *starter_; }
+  HostLink& launcher() { return *launcher_; }
   HostLink& agent() { return *agent_; }
 
-  // What an end says now, and what it is told.
-  std::string hear(HostLink& end) {
+  // What an end says now, and what it receives.
+  std::string on_readable(HostLink& end) {
     end.write();
     std::string bytes(1 << 17, '\0');
     const ssize_t got = ::recv(wire(end), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -50,8 +50,8 @@ class Conversation {
   }
   void introduce() {
     for (int i = 0; i < 3; ++i) {
-      tell(agent(), hear(starter()));
-      tell(starter(), hear(agent()));
+      tell(agent(), on_readable(launcher()));
+      tell(launcher(), on_readable(agent()));
     }
   }
 
@@ -63,23 +63,23 @@ class Conversation {
     wires_.push_back(ends[1]);
     return make(ends[0]);
   }
-  int wire(const HostLink& end) const { return wires_[&end == &*starter_ ? 0 : 1]; }
+  int wire(const HostLink& end) const { return wires_[&end == &*launcher_ ? 0 : 1]; }
 
   std::vector<int> wires_;
-  std::optional<HostLink> starter_, agent_;
+  std::optional<HostLink> launcher_, agent_;
 };
 
-// Strangers say `bytes` to an end in the place of its peer.
-Answer refuse_stranger(const std::string& bytes, bool to_agent) {
+// Unauthenticated peers send `bytes` to an end in the place of its peer.
+Answer refuse_unauthenticated(const std::string& bytes, bool to_agent) {
   Conversation conversation;
-  HostLink& end = to_agent ? conversation.agent() : conversation.starter();
+  HostLink& end = to_agent ? conversation.agent() : conversation.launcher();
   try {
     conversation.tell(end, bytes);
-    while (end.take()) return {false, "takes a frame of a stranger"};
+    while (end.take()) return {false, "takes a frame of an unauthenticated peer"};
   } catch (const Failure& failure) {
     return refusal(failure, "host_link");
   }
-  return {false, end.is_trusted() ? "trusts a stranger" : ""};
+  return {false, end.is_trusted() ? "trusts an unauthenticated peer" : ""};
 }
 
 // An agent sends these payloads; what it says is changed on its way, three times of four.
@@ -92,13 +92,13 @@ Answer refuse_changes(const std::vector<std::string>& payloads, Random random) {
     conversation.agent().send(sent.back().kind, payload);
   }
   std::string bytes;
-  for (std::string more; !(more = conversation.hear(conversation.agent())).empty();) bytes += more;
+  for (std::string more; !(more = conversation.on_readable(conversation.agent())).empty();) bytes += more;
   const std::string genuine = bytes;
   if (!random.one_in(4)) mutate(bytes, random);
   size_t taken = 0;
   try {
-    conversation.tell(conversation.starter(), bytes);
-    while (const auto frame = conversation.starter().take()) {
+    conversation.tell(conversation.launcher(), bytes);
+    while (const auto frame = conversation.launcher().take()) {
       const bool is_next =
           taken < sent.size() && frame->kind == sent[taken].kind && frame->payload == sent[taken].payload;
       if (!is_next) return {false, "takes a frame that was not sent"};
@@ -110,16 +110,16 @@ Answer refuse_changes(const std::vector<std::string>& payloads, Random random) {
   return {false, bytes == genuine && taken != sent.size() ? "loses a frame" : ""};
 }
 
-// The first letter says what the rest is: what a stranger tells an agent or a starter, or payloads.
+// The first letter says what the rest is: what an unauthenticated peer sends an agent or a launcher, or payloads.
 Answer host_link_answer(const std::string& input) {
   const std::string rest = input.empty() ? "" : input.substr(1);
   if (input.starts_with('f')) return refuse_changes(words_of(rest), Random(std::hash<std::string>()(input)));
-  return refuse_stranger(rest, input.starts_with('a'));
+  return refuse_unauthenticated(rest, input.starts_with('a'));
 }
 
 }  // namespace
 
-// What the starter of a run and the agents on its hosts say to each other.
+// What the launcher of a run and the agents on its hosts say to each other.
 Target host_links() {
   Target target;
   target.name = "host links";

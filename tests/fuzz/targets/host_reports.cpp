@@ -10,25 +10,25 @@ namespace {
 
 std::vector<std::string> some_reports() {
   RankReport starting;
-  starting.sight.process = starting.sight.entry.process = {4711, 1234567};
-  starting.sight.process_state = 'S';
-  starting.sight.entry.phase = RankPhase::connecting;
+  starting.observation.process = starting.observation.entry.process = {4711, 1234567};
+  starting.observation.process_state = 'S';
+  starting.observation.entry.phase = RankPhase::connecting;
   RankReport training = starting;
   training.rank = 1;
-  training.sight.status = RankStatus{};
-  training.sight.status->training_step = 17;
+  training.observation.status = RankStatus{};
+  training.observation.status->training_step = 17;
   training.steps.resize(3);
   training.traces.resize(2);
   RankReport failed = training;
   failed.rank = 2;
-  failed.sight.entry.failed_ns = 5;
-  failed.sight.entry.error = "cannot open: Too many open files";
+  failed.observation.entry.failed_ns = 5;
+  failed.observation.entry.error = "cannot open: Too many open files";
   return {encode({1, false, {}}), encode({2, true, {starting}}), encode({3, false, {starting, training, failed}})};
 }
 
 }  // namespace
 
-// What a host tells the starter of a run, of its ranks.
+// What a host tells the launcher of a run, of its ranks.
 Target host_reports() {
   Target target;
   target.name = "reports";

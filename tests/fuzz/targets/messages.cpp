@@ -8,7 +8,7 @@ namespace shardscope::fuzz {
 
 namespace {
 
-// Every line of a stream that comes in pieces, as a watcher reads it.
+// Every line of a stream that comes in pieces, as a client reads it.
 Answer decode(const std::string& input) {
   MessageDecoder decoder;
   Answer answer;
@@ -63,7 +63,7 @@ std::vector<std::string> some_messages() {
 
 }  // namespace
 
-// What a run sends to its watchers.
+// What a run sends to its clients.
 Target messages() {
   Target target;
   target.name = "messages";

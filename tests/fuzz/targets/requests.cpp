@@ -2,7 +2,7 @@
 #include <array>
 
 #include "engine/session/run_history.h"
-#include "engine/session/watcher_server.h"
+#include "engine/session/run_server.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/program_call.h"
 #include "tests/fuzz/targets/targets.h"
@@ -15,9 +15,9 @@ namespace {
 constexpr size_t most_sent = 1 << 16;
 constexpr int most_turns = 200;
 
-class Watcher : public SocketClient {
+class Client : public SocketClient {
  public:
-  Watcher() : SocketClient("watched") {}
+  Client() : SocketClient("watched") {}
 
   void read_all() const {
     std::array<char, 65536> bytes;
@@ -29,7 +29,7 @@ class Watcher : public SocketClient {
 // A run that is watched.
 struct WatchedRun {
   RunHistory history{".", HelloMessage{"{}", 0x5ca1ab1e, 2, {{"relu", Phase::forward}}, {"loss"}}};
-  WatcherServer server{"watched", [this] { return history.greeting(); }};
+  RunServer server{"watched", [this] { return history.greeting(); }};
 
   WatchedRun() {
     for (int64_t number = 3; number < 100; ++number) {
@@ -39,15 +39,15 @@ struct WatchedRun {
     }
   }
 
-  // Does what watchers ask for. Returns what is wrong with the answers.
+  // Does what clients ask for. Returns what is wrong with the answers.
   std::string serve() {
-    for (const auto& [request, watcher] : server.serve()) {
+    for (const auto& [request, client] : server.serve()) {
       if (request.kind != Request::Kind::steps) continue;
       const StepsMessage answer = history.steps(request.from, request.to);
       const bool fits = std::ranges::all_of(
           answer.steps, [&](const StepMessage& step) { return step.step >= request.from && step.step < request.to; });
       if (!fits || answer.steps.size() > RunHistory::steps_an_answer) return "answers with other steps";
-      server.send_to(watcher, to_json_line(answer));
+      server.send_to(client, to_json_line(answer));
     }
     return "";
   }
@@ -57,26 +57,26 @@ Answer request_answer(const std::string& bytes) {
   static WatchedRun run;
   Answer answer;
   {
-    const Watcher watcher;
+    const Client client;
     size_t at = 0;
     for (int turn = 0; turn < most_turns && !answer.refused && answer.fault.empty(); ++turn) {
       const size_t piece = std::min(bytes.size() / 3 + 1, bytes.size() - at);
-      if (piece > 0) watcher.send(bytes.substr(at, piece));
+      if (piece > 0) client.send(bytes.substr(at, piece));
       at += piece;
       answer.fault = run.serve();
-      answer.refused = !run.server.has_watchers();
-      watcher.read_all();
+      answer.refused = !run.server.has_clients();
+      client.read_all();
       if (at == bytes.size() && !run.server.has_unsent()) break;
     }
   }
   if (answer.fault.empty()) answer.fault = run.serve();
-  if (run.server.has_watchers()) answer.fault = "keeps a watcher that has gone";
+  if (run.server.has_clients()) answer.fault = "keeps a client that has gone";
   return answer;
 }
 
 }  // namespace
 
-// What watchers send to a run.
+// What clients send to a run.
 Target requests() {
   Target target;
   target.name = "requests";

@@ -1,4 +1,4 @@
-#include "engine/session/rank_board.h"
+#include "engine/session/status_page.h"
 
 #include <algorithm>
 #include <array>
@@ -12,20 +12,20 @@ namespace shardscope {
 
 namespace {
 
-using BoardWord = std::atomic<uint64_t>;
-static_assert(BoardWord::is_always_lock_free && sizeof(BoardWord) == 8);
+using StatusWord = std::atomic<uint64_t>;
+static_assert(StatusWord::is_always_lock_free && sizeof(StatusWord) == 8);
 
-constexpr uint64_t board_magic = 0x31534b4e41524853;  // "SHRANKS1"
+constexpr uint64_t page_magic = 0x31534b4e41524853;  // "SHRANKS1"
 constexpr size_t error_bytes = 1000;
 
 struct Header {
-  BoardWord magic, ranks, pid, start_time;
+  StatusWord magic, ranks, pid, start_time;
 };
 
 struct Line {
-  BoardWord pid, start_time, phase;
-  BoardWord failing, failed_ns, by_peer, error_size;
-  std::array<BoardWord, error_bytes / 8> error;
+  StatusWord pid, start_time, phase;
+  StatusWord failing, failed_ns, by_peer, error_size;
+  std::array<StatusWord, error_bytes / 8> error;
 };
 
 Header& header(const MappedFile& file) { return *static_cast<Header*>(file.data()); }
@@ -38,38 +38,38 @@ Line* line(const MappedFile& file, int rank) {
 
 size_t file_bytes(uint64_t ranks) { return sizeof(Header) + ranks * sizeof(Line); }
 
-std::string board_path(const std::string& session_directory) { return session_directory + "/ranks"; }
+std::string page_path(const std::string& session_directory) { return session_directory + "/ranks"; }
 
 }  // namespace
 
-RankBoard RankBoard::create(const std::string& session_directory, int ranks) {
-  MappedFile file = MappedFile::create(board_path(session_directory), file_bytes(static_cast<uint64_t>(ranks)));
+StatusPage StatusPage::create(const std::string& session_directory, int ranks) {
+  MappedFile file = MappedFile::create(page_path(session_directory), file_bytes(static_cast<uint64_t>(ranks)));
   const ProcessId self = this_process();
   header(file).ranks = static_cast<uint64_t>(ranks);
   header(file).pid = static_cast<uint64_t>(self.pid);
   header(file).start_time = self.start_time;
-  header(file).magic = board_magic;
-  return RankBoard(std::move(file));
+  header(file).magic = page_magic;
+  return StatusPage(std::move(file));
 }
 
-std::optional<RankBoard> RankBoard::open(const std::string& session_directory) {
-  const std::string path = board_path(session_directory);
+std::optional<StatusPage> StatusPage::open(const std::string& session_directory) {
+  const std::string path = page_path(session_directory);
   std::optional<MappedFile> file = MappedFile::open_where_there(path, MappedFile::Access::read_write);
   if (!file) return std::nullopt;
-  if (file->size() < sizeof(Header) || header(*file).magic != board_magic ||
+  if (file->size() < sizeof(Header) || header(*file).magic != page_magic ||
       file->size() != file_bytes(header(*file).ranks)) {
     throw Failure(Error{"session_file", "is not a list of ranks of this version", in_file(path), ""});
   }
-  return RankBoard(std::move(*file));
+  return StatusPage(std::move(*file));
 }
 
-ProcessId RankBoard::starter() const noexcept {
+ProcessId StatusPage::launcher() const noexcept {
   return {static_cast<int32_t>(header(file_).pid.load()), header(file_).start_time.load()};
 }
 
-int RankBoard::ranks() const noexcept { return static_cast<int>(header(file_).ranks.load()); }
+int StatusPage::ranks() const noexcept { return static_cast<int>(header(file_).ranks.load()); }
 
-RankEntry RankBoard::read(int rank) const {
+RankEntry StatusPage::read(int rank) const {
   RankEntry entry;
   const Line* from = line(file_, rank);
   if (!from) return entry;
@@ -86,14 +86,14 @@ RankEntry RankBoard::read(int rank) const {
   return entry;
 }
 
-void RankBoard::clear() noexcept {
+void StatusPage::clear() noexcept {
   for (int rank = 0; rank < ranks(); ++rank) {
     Line& one = *line(file_, rank);
-    for (BoardWord* word : {&one.pid, &one.start_time, &one.phase, &one.failed_ns, &one.failing}) *word = 0;
+    for (StatusWord* word : {&one.pid, &one.start_time, &one.phase, &one.failed_ns, &one.failing}) *word = 0;
   }
 }
 
-void RankBoard::sign(int rank, const ProcessId& process) noexcept {
+void StatusPage::sign(int rank, const ProcessId& process) noexcept {
   Line* own = line(file_, rank);
   if (!own) return;
   own->start_time = process.start_time;
@@ -101,11 +101,11 @@ void RankBoard::sign(int rank, const ProcessId& process) noexcept {
   own->phase = static_cast<uint64_t>(RankPhase::starting);
 }
 
-void RankBoard::enter(int rank, RankPhase phase) noexcept {
+void StatusPage::enter(int rank, RankPhase phase) noexcept {
   if (Line* own = line(file_, rank)) own->phase = static_cast<uint64_t>(phase);
 }
 
-void RankBoard::fail(int rank, std::string_view text, bool by_peer) noexcept {
+void StatusPage::fail(int rank, std::string_view text, bool by_peer) noexcept {
   Line* own = line(file_, rank);
   if (!own || own->failing.exchange(1)) return;
   text = text.substr(0, error_bytes);

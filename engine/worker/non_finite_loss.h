@@ -16,7 +16,7 @@ namespace shardscope {
 //   'Dense_0/einsum' (forward), on rank 3
 //   loss is nan in training step 12: 'params/Dense_0/kernel' is not finite since the update of step 11
 // `begin_microbatch` makes the inputs again (see RunHooks), `what` is how the sentence begins. Code not_finite.
-Failure explain_lost_loss(const Plan& plan, Executor& executor, Communicator& world, const StepContext& context,
-                          const std::function<void(int)>& begin_microbatch, const std::string& what);
+Failure explain_non_finite_loss(const Plan& plan, Executor& executor, Communicator& world, const StepContext& context,
+                                const std::function<void(int)>& begin_microbatch, const std::string& what);
 
 }  // namespace shardscope

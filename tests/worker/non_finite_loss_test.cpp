@@ -1,4 +1,4 @@
-#include "engine/worker/lost_loss.h"
+#include "engine/worker/non_finite_loss.h"
 #include "engine/machine/host_machine.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
 
-namespace lost_loss_test {
+namespace non_finite_loss_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -31,7 +31,7 @@ std::vector<std::byte> bytes_of(auto... numbers) {
 
 }  // namespace
 
-class LostLossTest : public QObject {
+class NonFiniteLossTest : public QObject {
   Q_OBJECT
 
  private slots:
@@ -48,7 +48,7 @@ class LostLossTest : public QObject {
     QVERIFY(is_finite(bytes_of(int32_t{0x7f800000}, int32_t{-1}), DType::i32));
   }
 
-  void a_lost_loss_ends_the_training_and_the_first_op_is_named_on_every_mesh() {
+  void a_non_finite_loss_ends_the_training_and_the_first_op_is_named_on_every_mesh() {
     for (const std::vector<int64_t>& mesh : {std::vector<int64_t>{1, 1}, {2, 1}, {1, 2}, {2, 2}}) {
       const Plan plan = compile({system_run("mintext_mlp", {"optimizer.learning_rate=1e6"}, mesh), reference_host()});
       std::vector<Error> errors;
@@ -75,7 +75,8 @@ class LostLossTest : public QObject {
       executor.run(Purpose::initialise, {});
       const float infinity = INFINITY;
       std::memcpy(executor.value(parameter.value).data(), &infinity, sizeof infinity);
-      const Failure failure = explain_lost_loss(plan, executor, *world.communicator, {3, true}, {}, "loss is nan");
+      const Failure failure =
+          explain_non_finite_loss(plan, executor, *world.communicator, {3, true}, {}, "loss is nan");
       const std::string said = fmt::format(
           "loss is nan in training step 3: '{}' is not finite since the update of step 2", join_path(parameter.path));
       QCOMPARE(failure.errors()[0].message, said);
@@ -83,8 +84,8 @@ class LostLossTest : public QObject {
   }
 };
 
-REGISTER_CORE_TEST(LostLossTest)
+REGISTER_CORE_TEST(NonFiniteLossTest)
 
-}  // namespace lost_loss_test
+}  // namespace non_finite_loss_test
 
-#include "lost_loss_test.moc"
+#include "non_finite_loss_test.moc"

@@ -7,11 +7,11 @@
 namespace shardscope {
 
 // A message on its way to several listeners: its line (to_json_line) is made once, when the first asks for it.
-class ToldMessage {
+class ReportedMessage {
  public:
-  ToldMessage(const Message& message) : message_(message) {}  // which outlives this
-  ToldMessage(const ToldMessage&) = delete;
-  ToldMessage& operator=(const ToldMessage&) = delete;
+  ReportedMessage(const Message& message) : message_(message) {}  // which outlives this
+  ReportedMessage(const ReportedMessage&) = delete;
+  ReportedMessage& operator=(const ReportedMessage&) = delete;
 
   operator const Message&() const { return message_; }
   const std::string& line() const {

@@ -1,4 +1,4 @@
-#include "gui/planning/later_turn.h"
+#include "gui/planning/later_iteration.h"
 
 #include <QCoreApplication>
 #include <QPointer>
@@ -47,7 +47,7 @@ class Jobs : public QTimer {
 
 }  // namespace
 
-void in_later_turn(QObject* context, std::function<void()> doing) {
+void in_later_iteration(QObject* context, std::function<void()> doing) {
   static QPointer<Jobs> jobs;
   if (!jobs) {
     jobs = new Jobs;

@@ -13,9 +13,9 @@ namespace shardscope::faults {
 
 namespace {
 
-class Watcher : public SocketClient {
+class Client : public SocketClient {
  public:
-  explicit Watcher(const Run& run) : SocketClient(run.session_directory() + "/socket", SOCK_NONBLOCK) {}
+  explicit Client(const Run& run) : SocketClient(run.session_directory() + "/socket", SOCK_NONBLOCK) {}
   void read_a_byte() const {
     char byte;
     [[maybe_unused]] const ssize_t got = ::recv(socket_, &byte, 1, 0);
@@ -37,49 +37,49 @@ constexpr int64_t to_the_end = 60'000;
 
 }  // namespace
 
-std::vector<Fault> watchers() {
+std::vector<Fault> clients() {
   return {
-      watched("a watcher that never reads",
+      watched("a client that never reads",
               [](Run& run, Random&) {
-                const Watcher watcher(run);
-                if (!watcher.connected()) throw Missed{};
-                run.go_on(to_the_end);
+                const Client client(run);
+                if (!client.connected()) throw Missed{};
+                run.run_for(to_the_end);
               }),
-      watched("a watcher that reads a byte now and then",
+      watched("a client that reads a byte now and then",
               [](Run& run, Random&) {
-                const Watcher watcher(run);
-                if (!watcher.connected()) throw Missed{};
-                run.go_on_until(
+                const Client client(run);
+                if (!client.connected()) throw Missed{};
+                run.run_until(
                     [&] {
-                      watcher.read_a_byte();
+                      client.read_a_byte();
                       return false;
                     },
                     to_the_end);
               }),
-      watched("watchers that come and go",
+      watched("clients that come and go",
               [](Run& run, Random&) {
-                run.go_on_until(
+                run.run_until(
                     [&] {
-                      const Watcher watcher(run);
+                      const Client client(run);
                       return false;
                     },
                     to_the_end);
               }),
-      watched("three hundred watchers",
+      watched("three hundred clients",
               [](Run& run, Random&) {
-                std::list<Watcher> all;
+                std::list<Client> all;
                 for (int i = 0; i < 300; ++i) all.emplace_back(run);
-                run.go_on(to_the_end);
+                run.run_for(to_the_end);
               }),
-      watched("watchers that send nonsense",
+      watched("clients that send nonsense",
               [](Run& run, Random& random) {
-                run.go_on_until(
+                run.run_until(
                     [&] {
-                      const Watcher watcher(run);
+                      const Client client(run);
                       std::string text(1 + random() % 60'000, '\0');
                       for (char& byte : text) byte = static_cast<char>(random());
-                      watcher.send(random() % 2 ? text : R"({"request":{"stop":1},"stop":)" + text);
-                      if (random() % 3 == 0) watcher.send("\n" + std::string(1000, '[') + "\n");
+                      client.send(random() % 2 ? text : R"({"request":{"stop":1},"stop":)" + text);
+                      if (random() % 3 == 0) client.send("\n" + std::string(1000, '[') + "\n");
                       return false;
                     },
                     to_the_end);

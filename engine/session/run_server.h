@@ -16,42 +16,42 @@
 
 namespace shardscope {
 
-// The local (Unix domain) socket at which watchers of a run connect. Never blocks, and never works long: in one call of
-// serve() at most one watcher is greeted and one answered, and of each at most 64 KiB are read. What a watcher does not
-// read is kept for it up to a limit (lines for several watchers once), beyond which it is dropped; it may come again
+// The local (Unix domain) socket at which clients of a run connect. Never blocks, and never works long: in one call of
+// serve() at most one client is greeted and one answered, and of each at most 64 KiB are read. What a client does not
+// read is kept for it up to a limit (lines for several clients once), beyond which it is dropped; it may come again
 // and gets a fresh snapshot. Only the user who runs it can connect. The socket's file is removed when this object goes,
 // unless another has its path by then.
-class WatcherServer {
+class RunServer {
  public:
-  static constexpr size_t most_watchers = 64;  // more are sent away at once
+  static constexpr size_t most_clients = 64;  // more are sent away at once
 
-  // `greeting` gives the lines for a watcher that has just connected; they do not count in `most_unsent`. Throws
+  // `greeting` gives the lines for a client that has just connected; they do not count in `most_unsent`. Throws
   // Failure (code session_socket) when the path is too long, in use or cannot be made.
-  WatcherServer(std::string path, std::function<std::string()> greeting, size_t most_unsent = size_t{1} << 20);
-  ~WatcherServer();
-  WatcherServer(const WatcherServer&) = delete;
-  WatcherServer& operator=(const WatcherServer&) = delete;
+  RunServer(std::string path, std::function<std::string()> greeting, size_t most_unsent = size_t{1} << 20);
+  ~RunServer();
+  RunServer(const RunServer&) = delete;
+  RunServer& operator=(const RunServer&) = delete;
 
   const std::string& path() const { return path_; }
-  size_t watchers() const { return watchers_.size(); }
-  bool has_watchers() const { return !watchers_.empty(); }
+  size_t clients() const { return clients_.size(); }
+  bool has_clients() const { return !clients_.empty(); }
   bool has_unsent() const;
 
   void add_poll_entries(std::vector<pollfd>& entries) const;
 
   struct Asked {
     Request request;
-    uint64_t watcher = 0;
+    uint64_t client = 0;
   };
-  // Accepts, reads and writes what is possible now; gives what watchers asked for. A watcher that sends anything but
+  // Accepts, reads and writes what is possible now; gives what clients asked for. A client that sends anything but
   // requests, or asks for steps much faster than it reads them, is dropped.
   std::vector<Asked> serve();
   void send(std::string line);                       // to all
-  void send_to(uint64_t watcher, std::string line);  // without effect where it has gone
+  void send_to(uint64_t client, std::string line);  // without effect where it has gone
 
  private:
   using Line = std::shared_ptr<const std::string>;
-  struct Watcher {
+  struct Client {
     uint64_t id = 0;
     int socket = -1;
     std::deque<Line> unsent;
@@ -64,10 +64,10 @@ class WatcherServer {
 
   void accept_new();
   void greet(int socket);
-  void read_from(Watcher& watcher, std::vector<Asked>& asked);
+  void read_from(Client& client, std::vector<Asked>& asked);
   void take_question(std::vector<Asked>& asked);
-  void add_line(Watcher& watcher, const Line& line);
-  void write_to(Watcher& watcher);
+  void add_line(Client& client, const Line& line);
+  void write_to(Client& client);
   void drop_lost();
 
   std::string path_;
@@ -76,7 +76,7 @@ class WatcherServer {
   SocketFile file_;
   ListeningSocket listener_;
   uint64_t next_id_ = 1;
-  std::list<Watcher> watchers_;
+  std::list<Client> clients_;
 };
 
 }  // namespace shardscope

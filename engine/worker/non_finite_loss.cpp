@@ -1,4 +1,4 @@
-#include "engine/worker/lost_loss.h"
+#include "engine/worker/non_finite_loss.h"
 
 #include <fmt/format.h>
 
@@ -27,8 +27,8 @@ double time_of(const Plan& plan, int stage, int position) {
 
 }  // namespace
 
-Failure explain_lost_loss(const Plan& plan, Executor& executor, Communicator& world, const StepContext& context,
-                          const std::function<void(int)>& begin_microbatch, const std::string& what) {
+Failure explain_non_finite_loss(const Plan& plan, Executor& executor, Communicator& world, const StepContext& context,
+                                const std::function<void(int)>& begin_microbatch, const std::string& what) {
   const Sequence& sequence = plan.program.main(executor.stage());
   FiniteCheck check(plan, sequence, executor);
   Find own;

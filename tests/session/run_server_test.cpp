@@ -1,4 +1,4 @@
-#include "engine/session/watcher_server.h"
+#include "engine/session/run_server.h"
 
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -14,15 +14,15 @@
 #include "tests/session/socket_client.h"
 #include "tests/test_program.h"
 
-namespace watcher_server_test {
+namespace run_server_test {
 
 using namespace shardscope;
 
 namespace {
 
-class Watcher : public SocketClient {
+class Client : public SocketClient {
  public:
-  explicit Watcher(const std::string& path) : SocketClient(path, SOCK_NONBLOCK) {}
+  explicit Client(const std::string& path) : SocketClient(path, SOCK_NONBLOCK) {}
 
   void send(const std::string& text) { QCOMPARE(SocketClient::send(text), std::ssize(text)); }
   // What has come so far.
@@ -43,15 +43,15 @@ constexpr size_t bound = 100000;
 
 }  // namespace
 
-class WatcherServerTest : public QObject {
+class RunServerTest : public QObject {
   Q_OBJECT
 
   std::unique_ptr<QTemporaryDir> directory_;
-  std::unique_ptr<WatcherServer> server_;
+  std::unique_ptr<RunServer> server_;
   std::string greeting_ = "hello\n";
 
-  std::vector<WatcherServer::Asked> serve(int times = 10) {
-    std::vector<WatcherServer::Asked> all;
+  std::vector<RunServer::Asked> serve(int times = 10) {
+    std::vector<RunServer::Asked> all;
     for (int i = 0; i < times; ++i) {
       for (const auto& asked : server_->serve()) all.push_back(asked);
     }
@@ -62,46 +62,46 @@ class WatcherServerTest : public QObject {
   void init() {
     greeting_ = "hello\n";
     directory_ = std::make_unique<QTemporaryDir>();
-    server_ = std::make_unique<WatcherServer>(
+    server_ = std::make_unique<RunServer>(
         directory_->filePath("socket").toStdString(), [this] { return greeting_; }, bound);
   }
 
   void a_socket_that_another_has_made_at_the_path_since_stays() {
     const std::string path = server_->path();
     QVERIFY(QFile::remove(QString::fromStdString(path)));
-    auto next = std::make_unique<WatcherServer>(
+    auto next = std::make_unique<RunServer>(
         path, [] { return "next\n"; }, bound);
     server_.reset();
-    Watcher watcher(path);
+    Client client(path);
     next->serve();
-    QCOMPARE(watcher.receive(), std::string("next\n"));
+    QCOMPARE(client.receive(), std::string("next\n"));
     next.reset();
     QVERIFY(!QFile::exists(QString::fromStdString(path)));
   }
 
-  void every_watcher_gets_its_greeting_and_then_every_line() {
-    Watcher first(server_->path());
+  void every_client_gets_its_greeting_and_then_every_line() {
+    Client first(server_->path());
     serve();
     server_->send("one\n");
-    Watcher second(server_->path());
+    Client second(server_->path());
     serve();
     server_->send("two\n");
     QCOMPARE(first.receive(), std::string("hello\none\ntwo\n"));
     QCOMPARE(second.receive(), std::string("hello\ntwo\n"));
   }
 
-  void a_watcher_that_does_not_read_is_dropped_at_its_bound_and_no_other() {
-    Watcher silent(server_->path()), attentive(server_->path());
+  void a_client_that_does_not_read_is_dropped_at_its_bound_and_no_other() {
+    Client silent(server_->path()), attentive(server_->path());
     serve();
     std::string heard;
     const std::string line = std::string(999, 'x') + "\n";
     int lines = 0;
-    while (server_->watchers() == 2 && lines < 10000) {
+    while (server_->clients() == 2 && lines < 10000) {
       server_->send(line);
       ++lines;
       heard += attentive.receive();
     }
-    QCOMPARE(server_->watchers(), size_t{1});
+    QCOMPARE(server_->clients(), size_t{1});
     QVERIFY(lines * line.size() > bound);
     serve();
     heard += attentive.receive();
@@ -110,91 +110,91 @@ class WatcherServerTest : public QObject {
     QVERIFY(silent.is_closed());
   }
 
-  void a_greeting_of_any_size_arrives_and_is_not_held_against_the_watcher() {
+  void a_greeting_of_any_size_arrives_and_is_not_held_against_the_client() {
     greeting_ = std::string(20 * bound, 'g') + "\n";
-    Watcher watcher(server_->path());
+    Client client(server_->path());
     serve(1);
     server_->send("line\n");
     std::string heard;
     for (int i = 0; i < 1000 && heard.size() < greeting_.size() + 5; ++i) {
-      heard += watcher.receive();
+      heard += client.receive();
       serve(1);
     }
     QCOMPARE(heard.size(), greeting_.size() + 5);
   }
 
-  void one_watcher_is_greeted_and_one_answered_at_a_time() {
-    std::list<Watcher> watchers;
-    for (int i = 0; i < 3; ++i) watchers.emplace_back(server_->path());
+  void one_client_is_greeted_and_one_answered_at_a_time() {
+    std::list<Client> clients;
+    for (int i = 0; i < 3; ++i) clients.emplace_back(server_->path());
     for (size_t i = 1; i <= 3; ++i) {
       serve(1);
-      QCOMPARE(server_->watchers(), i);
+      QCOMPARE(server_->clients(), i);
     }
-    for (Watcher& watcher : watchers) {
-      watcher.receive();
-      watcher.send(to_json_line(Request::steps(0, 10)) + to_json_line(Request::steps(10, 20)));
+    for (Client& client : clients) {
+      client.receive();
+      client.send(to_json_line(Request::steps(0, 10)) + to_json_line(Request::steps(10, 20)));
     }
     std::vector<uint64_t> answered;
     for (int i = 0; i < 6; ++i) {
       const auto asked = serve(1);
       QCOMPARE(asked.size(), size_t{1});
       QCOMPARE(asked[0].request.from, i < 3 ? int64_t{0} : int64_t{10});
-      answered.push_back(asked[0].watcher);
+      answered.push_back(asked[0].client);
     }
     std::ranges::sort(answered);
     QVERIFY((answered == std::vector<uint64_t>{1, 1, 2, 2, 3, 3}));
     server_->send_to(2, "answer\n");
     serve();
-    QCOMPARE(watchers.front().receive(), std::string());
-    QCOMPARE(std::next(watchers.begin())->receive(), std::string("answer\n"));
+    QCOMPARE(clients.front().receive(), std::string());
+    QCOMPARE(std::next(clients.begin())->receive(), std::string("answer\n"));
     server_->send_to(99, "nobody\n");
   }
 
-  void a_stop_is_heard_from_a_watcher_that_does_not_read() {
-    Watcher watcher(server_->path());
+  void a_stop_is_heard_from_a_client_that_does_not_read() {
+    Client client(server_->path());
     serve();
     for (int i = 0; i < 50; ++i) server_->send(std::string(1000, 'x') + "\n");
-    watcher.send(to_json_line(Request::steps(0, 10)) + to_json_line(Request::stop));
+    client.send(to_json_line(Request::steps(0, 10)) + to_json_line(Request::stop));
     const auto asked = serve();
     QVERIFY(std::ranges::any_of(asked, [](const auto& one) { return one.request == Request::stop; }));
   }
 
-  void a_watcher_that_asks_without_end_is_dropped() {
-    Watcher watcher(server_->path());
+  void a_client_that_asks_without_end_is_dropped() {
+    Client client(server_->path());
     serve();
     for (int i = 0; i < 25; ++i) server_->send(std::string(10000, 'x') + "\n");
     std::string flood;
     for (int i = 0; i < 200; ++i) flood += to_json_line(Request::steps(0, 10));
-    watcher.send(flood);
+    client.send(flood);
     serve();
-    QCOMPARE(server_->watchers(), size_t{0});
+    QCOMPARE(server_->clients(), size_t{0});
   }
 
-  void of_a_watcher_that_says_much_a_part_is_read_at_a_time() {
-    Watcher watcher(server_->path());
+  void of_a_client_that_says_much_a_part_is_read_at_a_time() {
+    Client client(server_->path());
     serve();
     const std::string stop = to_json_line(Request::stop);
     const size_t most = (size_t{64} << 10) / stop.size() + 1, count = most + 200;
     std::string flood;
     for (size_t i = 0; i < count; ++i) flood += stop;
-    watcher.send(flood);
+    client.send(flood);
     size_t asked = server_->serve().size();
     QVERIFY2(asked > 0 && asked <= most, std::to_string(asked).c_str());
     QTRY_COMPARE_WITH_TIMEOUT((asked += server_->serve().size(), asked), count, 60000);
-    QCOMPARE(server_->watchers(), size_t{1});
+    QCOMPARE(server_->clients(), size_t{1});
   }
 
-  void no_more_watchers_are_taken_than_there_is_room_for() {
-    std::list<Watcher> watchers;
-    for (size_t i = 0; i < WatcherServer::most_watchers + 5; ++i) {
-      watchers.emplace_back(server_->path());
+  void no_more_clients_are_taken_than_there_is_room_for() {
+    std::list<Client> clients;
+    for (size_t i = 0; i < RunServer::most_clients + 5; ++i) {
+      clients.emplace_back(server_->path());
       serve(1);
     }
-    QCOMPARE(server_->watchers(), WatcherServer::most_watchers);
-    QVERIFY(watchers.back().is_closed());
-    watchers.pop_front();
+    QCOMPARE(server_->clients(), RunServer::most_clients);
+    QVERIFY(clients.back().is_closed());
+    clients.pop_front();
     serve();
-    Watcher next(server_->path());
+    Client next(server_->path());
     serve();
     QCOMPARE(next.receive(), std::string("hello\n"));
   }
@@ -206,24 +206,24 @@ class WatcherServerTest : public QObject {
       return entries;
     }();
     QCOMPARE(quiet.size(), size_t{1});
-    Watcher watcher(server_->path());
+    Client client(server_->path());
     rlimit limit{};
     QCOMPARE(::getrlimit(RLIMIT_NOFILE, &limit), 0);
     const rlimit none{3, limit.rlim_max};
     QCOMPARE(::setrlimit(RLIMIT_NOFILE, &none), 0);
     server_->serve();
     ::setrlimit(RLIMIT_NOFILE, &limit);
-    QCOMPARE(server_->watchers(), size_t{0});
+    QCOMPARE(server_->clients(), size_t{0});
     std::vector<pollfd> entries;
     server_->add_poll_entries(entries);
     QVERIFY(entries.empty());  // poll() would return at once, again and again
-    QTRY_VERIFY_WITH_TIMEOUT((serve(1), server_->watchers() == 1), 60000);
-    QCOMPARE(watcher.receive(), std::string("hello\n"));
+    QTRY_VERIFY_WITH_TIMEOUT((serve(1), server_->clients() == 1), 60000);
+    QCOMPARE(client.receive(), std::string("hello\n"));
   }
 };
 
-REGISTER_CORE_TEST(WatcherServerTest)
+REGISTER_CORE_TEST(RunServerTest)
 
-}  // namespace watcher_server_test
+}  // namespace run_server_test
 
-#include "watcher_server_test.moc"
+#include "run_server_test.moc"

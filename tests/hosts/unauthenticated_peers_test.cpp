@@ -7,21 +7,21 @@
 #include "tests/hosts/listening.h"
 #include "tests/hosts/trained.h"
 
-namespace strangers_test {
+namespace unauthenticated_peers_test {
 
 using namespace shardscope;
 
 namespace {
 
 // Connections to all TCP ports of a run, `per_port` to each, held open, which say `bytes`.
-class Strangers {
+class UnauthenticatedPeers {
  public:
-  Strangers(int per_port, const QByteArray& bytes) : per_port_(per_port), bytes_(bytes) {}
-  ~Strangers() {
+  UnauthenticatedPeers(int per_port, const QByteArray& bytes) : per_port_(per_port), bytes_(bytes) {}
+  ~UnauthenticatedPeers() {
     for (int socket : sockets_) ::close(socket);
   }
-  Strangers(const Strangers&) = delete;
-  Strangers& operator=(const Strangers&) = delete;
+  UnauthenticatedPeers(const UnauthenticatedPeers&) = delete;
+  UnauthenticatedPeers& operator=(const UnauthenticatedPeers&) = delete;
 
   void visit(int run) {
     for (const ListeningPort& port : listening_ports(run)) {
@@ -57,7 +57,7 @@ bool trains(QProcess& process) {
 }  // namespace
 
 // Who connects to the ports of a run without being part of it.
-class StrangersTest : public QObject {
+class UnauthenticatedPeersTest : public QObject {
   Q_OBJECT
 
  private slots:
@@ -94,15 +94,15 @@ class StrangersTest : public QObject {
     for (int steps = 200; ports < 9 && steps <= 200'000; steps *= 10) {
       QProcess process;
       start(process, fake, QString::number(steps));
-      Strangers strangers(30, bytes);
+      UnauthenticatedPeers peers(30, bytes);
       QVERIFY(process.waitForStarted());
       while (!process.waitForFinished(50) && process.state() == QProcess::Running) {
-        strangers.visit(static_cast<int>(process.processId()));
+        peers.visit(static_cast<int>(process.processId()));
       }
       const ProgramResult result = finish(process);
       QVERIFY2(result.code == 0, qPrintable(result.errors));
       QVERIFY2(!result.errors.contains("warning"), qPrintable(result.errors));
-      ports = strangers.ports();
+      ports = peers.ports();
     }
     QVERIFY(ports >= 9);
   }
@@ -122,8 +122,8 @@ class StrangersTest : public QObject {
   }
 };
 
-REGISTER_PROGRAM_TEST(StrangersTest)
+REGISTER_PROGRAM_TEST(UnauthenticatedPeersTest)
 
-}  // namespace strangers_test
+}  // namespace unauthenticated_peers_test
 
-#include "strangers_test.moc"
+#include "unauthenticated_peers_test.moc"
