@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "engine/base/plural.h"
 #include "models/compute_dtype.h"
 #include "models/decoder.h"
 #include "models/families.h"
@@ -74,10 +75,10 @@ int64_t ring_blocks(const std::string& way, const DecoderOptions& decoder, int64
   const bool windows = std::ranges::any_of(decoder.layers, [](const DecoderLayer& layer) { return layer.window > 0; });
   if (way == "gather" || (way == "auto" && (windows || !divides))) return 1;
   if (divides) return parts;
-  throw Failure(Error{
-      "indivisible",
-      fmt::format("a sequence of {} positions has no {} chunks, two for each part of the ring", length, 2 * parts),
-      "model.context_attention", "\"gather\", or a length that divides"});
+  throw Failure(Error{"indivisible",
+                      fmt::format("a sequence of {} positions has no {}, two for each part of the ring", length,
+                                  counted(2 * parts, "chunk")),
+                      "model.context_attention", "\"gather\", or a length that divides"});
 }
 
 Graph build_huggingface(const OptionList& options, const ModelContext& context) {

@@ -1,4 +1,4 @@
-"""How jax.sharding lays arrays on a mesh: drawings, index maps, and what it refuses."""
+"""How jax.sharding shards arrays on a mesh: drawings, index maps, and what it refuses."""
 
 import contextlib
 import io

@@ -34,7 +34,7 @@ def einsum(equation, x, y, dtype):
 
 
 def unplaced(name, array):
-    """Where an activation lies; devices do not show in numbers, so only peers that are timed have another."""
+    """Where an activation is; devices do not show in numbers, so only peers that are timed have another."""
     return array
 
 

@@ -18,7 +18,7 @@ struct FileIdentity {
 
 // A file of at most 64 blocks of 64 KiB (4 MiB) is read whole. Of a larger one of n bytes so many blocks are read:
 // block k begins at byte k (n - 65536) / 63, rounded down, so that the first begins the file and the last ends it.
-// A change of a large file that keeps its size and lies between two blocks is not seen. Throws Failure as InputFile.
+// A change of a large file that keeps its size and is between two blocks is not seen. Throws Failure as InputFile.
 inline constexpr int64_t identity_block_bytes = int64_t{64} << 10;
 inline constexpr int64_t identity_blocks = 64;
 FileIdentity identify(const InputFile& file, const std::string& name);

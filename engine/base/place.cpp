@@ -61,7 +61,7 @@ std::string to_string(const Place& place) {
   return text;
 }
 
-bool lies_in(const std::string& path, const std::string& outer) {
+bool is_inside(const std::string& path, const std::string& outer) {
   if (outer.empty() || !path.starts_with(outer)) return false;
   return path.size() == outer.size() || path[outer.size()] == '.' || path[outer.size()] == '[';
 }

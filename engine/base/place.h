@@ -36,8 +36,8 @@ Place at_name(std::string name);
 
 std::string to_string(const Place& place);
 
-// Whether the value of the run file at `path` is the one at `outer` ("mesh.axes[0]") or lies in it
+// Whether the value of the run file at `path` is the one at `outer` ("mesh.axes[0]") or is in it
 // ("mesh.axes[0].size").
-bool lies_in(const std::string& path, const std::string& outer);
+bool is_inside(const std::string& path, const std::string& outer);
 
 }  // namespace shardscope

@@ -16,7 +16,7 @@ namespace shardscope {
 // at a time.
 class BlockFile {
  public:
-  // What lies in bytes [begin, end) of the file, in words.
+  // What is in bytes [begin, end) of the file, in words.
   using Contents = std::function<std::string(int64_t begin, int64_t end)>;
 
   // Throws Failure damaged_checkpoint where the file is missing or not as long as it was; unreadable_checkpoint, also
@@ -25,7 +25,7 @@ class BlockFile {
   BlockFile(const BlockFile&) = delete;
   BlockFile& operator=(const BlockFile&) = delete;
 
-  // Bytes [offset, offset + out.size()). Throws Failure damaged_checkpoint, which names file, block and what lies in
+  // Bytes [offset, offset + out.size()). Throws Failure damaged_checkpoint, which names file, block and what is in
   // it.
   void read(int64_t offset, std::span<std::byte> out);
   // Compares the blocks in which these bytes lie.

@@ -9,8 +9,8 @@
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/checkpoint/box_cover.h"
+#include "engine/checkpoint/stored_array.h"
 #include "engine/checkpoint/stored_identity.h"
-#include "engine/checkpoint/told_array.h"
 
 namespace shardscope {
 
@@ -58,20 +58,20 @@ Json to_json(const CheckpointState& state) {
 
 CheckpointFile file_of(const Json& json) {
   CheckpointFile file{
-      json.at("name"), static_cast<int>(told_number(json.at("rank"))), told_number(json.at("bytes")), {}};
-  for (const std::string hash : json.at("blocks")) file.blocks.push_back(told_hash(hash));
+      json.at("name"), static_cast<int>(stored_number(json.at("rank"))), stored_number(json.at("bytes")), {}};
+  for (const std::string hash : json.at("blocks")) file.blocks.push_back(stored_hash(hash));
   return file;
 }
 
 CheckpointState state_of(const Json& json) {
   CheckpointState state{json.at("name"),
-                        {told_shape(json.at("shape")), dtype_of(json.at("dtype"))},
+                        {stored_shape(json.at("shape")), dtype_of(json.at("dtype"))},
                         json.at("parameter").get<bool>(),
                         {}};
   for (const Json& piece : json.at("pieces")) {
-    state.pieces.push_back({static_cast<int>(told_number(piece.at("file"))),
-                            told_number(piece.at("offset")),
-                            {told_shape(piece.at("start")), told_shape(piece.at("size"))}});
+    state.pieces.push_back({static_cast<int>(stored_number(piece.at("file"))),
+                            stored_number(piece.at("offset")),
+                            {stored_shape(piece.at("start")), stored_shape(piece.at("size"))}});
   }
   return state;
 }
@@ -79,7 +79,7 @@ CheckpointState state_of(const Json& json) {
 bool is_inside(const CheckpointPiece& piece, const CheckpointState& state, const CheckpointIndex& index) {
   if (piece.file < 0 || piece.file >= static_cast<int>(index.files.size()) || piece.offset < 0) return false;
   const TensorType part{piece.box.size, state.type.dtype};
-  const std::optional<int64_t> bytes = told_bytes(part);
+  const std::optional<int64_t> bytes = stored_bytes(part);
   if (!bytes || *bytes > index.files[piece.file].bytes - piece.offset) return false;
   const Shape& shape = state.type.shape;
   if (piece.box.start.size() != shape.size() || piece.box.size.size() != shape.size()) return false;
@@ -100,7 +100,7 @@ bool is_sound(const CheckpointIndex& index) {
   });
   return files && index.by_name().size() == index.states.size() &&
          std::ranges::all_of(index.states, [&](const CheckpointState& state) {
-           if (!told_bytes(state.type)) return false;
+           if (!stored_bytes(state.type)) return false;
            std::vector<const Box*> boxes;
            for (const CheckpointPiece& piece : state.pieces) {
              if (!is_inside(piece, state, index)) return false;
@@ -150,7 +150,7 @@ CheckpointIndex parse_checkpoint_index(std::string_view text, const std::string&
       throw damaged("the index is of another version of this program");
     }
     CheckpointIndex index{
-        json.at("model"), told_number(json.at("step")), json.at("mesh"), json.at("run_file"), {}, {}, {}};
+        json.at("model"), stored_number(json.at("step")), json.at("mesh"), json.at("run_file"), {}, {}, {}};
     if (json.contains("data")) index.data = data_identity_of(json["data"]);
     for (const Json& file : json.at("files")) index.files.push_back(file_of(file));
     for (const Json& state : json.at("states")) index.states.push_back(state_of(state));

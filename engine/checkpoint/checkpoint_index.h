@@ -14,7 +14,7 @@
 namespace shardscope {
 
 // A checkpoint is a folder, DIR/step_000120: a safetensors file of each rank that has something to write, and
-// index.json, which says what lies where. Nothing in it depends on a plan: it can be restored on any mesh.
+// index.json, which says what is where. Nothing in it depends on a plan: it can be restored on any mesh.
 inline constexpr const char* index_file_name = "index.json";
 
 // Files are hashed by blocks of so many bytes (the last one may be shorter), from their first byte to their last.
@@ -28,7 +28,7 @@ struct CheckpointFile {
   bool operator==(const CheckpointFile&) const = default;
 };
 
-// A part of a state: `box` of the whole array lies row-major at `offset` of a file.
+// A part of a state: `box` of the whole array is row-major at `offset` of a file.
 struct CheckpointPiece {
   int file = 0;
   int64_t offset = 0;
@@ -40,7 +40,7 @@ struct CheckpointState {
   std::string name;  // "params/Dense_0/kernel", "optimizer/mu/params/Dense_0/kernel"
   TensorType type;   // of the whole array
   bool parameter = false;
-  std::vector<CheckpointPiece> pieces;  // each element lies in one
+  std::vector<CheckpointPiece> pieces;  // each element is in one
   bool operator==(const CheckpointState&) const = default;
 };
 

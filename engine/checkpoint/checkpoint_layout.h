@@ -10,7 +10,7 @@
 
 namespace shardscope {
 
-// A state of a run, and how it lies on the run's mesh.
+// A state of a run, and how it is laid out on the run's mesh.
 struct StoredState {
   std::string name;
   TensorType type;  // of the whole array
@@ -26,7 +26,7 @@ struct StoredState {
 // Ranks 2 and 3 write nothing.
 CheckpointIndex lay_out_checkpoint(const std::vector<StoredState>& states, const Mesh& mesh);
 
-// What lies in a file, in the order of the index's states.
+// What is in a file, in the order of the index's states.
 struct FilePiece {
   int state = 0;
   int piece = 0;  // of the state

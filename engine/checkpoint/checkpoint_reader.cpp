@@ -63,7 +63,7 @@ void CheckpointReader::open(int file) {
 
 // "the header, params/b1, params/w1 and 4 more"
 std::string CheckpointReader::contents(int file, int64_t begin, int64_t end) const {
-  constexpr size_t told = 3;
+  constexpr size_t reported = 3;
   std::vector<std::string> names;
   if (begin < static_cast<int64_t>(file_layout(index_, file).header().size())) names.push_back("the header");
   for (const FilePiece& at : pieces_of(index_, file)) {
@@ -72,7 +72,7 @@ std::string CheckpointReader::contents(int file, int64_t begin, int64_t end) con
     const int64_t bytes = TensorType{piece.box.size, state.type.dtype}.bytes();
     if (piece.offset < end && piece.offset + bytes > begin) names.push_back(state.name);
   }
-  const size_t more = names.size() - std::min(names.size(), told);
+  const size_t more = names.size() - std::min(names.size(), reported);
   names.resize(names.size() - more);
   return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }

@@ -12,7 +12,7 @@
 namespace shardscope {
 
 // A checkpoint, whatever mesh it was written on. What is read is compared with its hashes first, and nothing else is
-// read: of each file the header and the blocks in which something lies that is asked for.
+// read: of each file the header and the blocks that hold something that is asked for.
 class CheckpointReader {
  public:
   // Reads the index; every file must be there and as long as it was. `path` is DIR/step_000120. Throws Failure:

@@ -9,7 +9,7 @@
 #include "engine/base/json_depth.h"
 #include "engine/checkpoint/float_types.h"
 #include "engine/checkpoint/safetensors.h"
-#include "engine/checkpoint/told_array.h"
+#include "engine/checkpoint/stored_array.h"
 
 namespace shardscope {
 
@@ -24,14 +24,14 @@ constexpr uint64_t longest_header = 100'000'000;  // as the format says
 
 SafetensorsReader::Array array_of(const nlohmann::json& json, const std::string& name, int64_t begin, int64_t bytes) {
   const auto dtype = json.at("dtype").get<std::string>();
-  const int64_t from = told_number(json.at("data_offsets").at(0)), to = told_number(json.at("data_offsets").at(1));
+  const int64_t from = stored_number(json.at("data_offsets").at(0)), to = stored_number(json.at("data_offsets").at(1));
   const std::optional<DType> known = dtype_of_safetensors(dtype);
   const std::optional<int64_t> foreign = bytes_of_foreign_float(dtype);
   if (!known && !foreign) throw std::invalid_argument(fmt::format("'{}' is of type {}", name, dtype));
-  const TensorType type{told_shape(json.at("shape")), known.value_or(DType::f32)};
+  const TensorType type{stored_shape(json.at("shape")), known.value_or(DType::f32)};
   const int64_t size = foreign.value_or(byte_size(type.dtype)), length = to - from;
   const bool sound = from >= 0 && from <= to && to <= bytes - begin && length % size == 0 &&
-                     told_bytes(type) == length / size * byte_size(type.dtype);
+                     stored_bytes(type) == length / size * byte_size(type.dtype);
   if (!sound) throw std::invalid_argument(fmt::format("'{}' does not lie where the header says", name));
   return {type, dtype, begin + from};
 }

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "engine/base/error.h"
-#include "engine/checkpoint/told_array.h"
+#include "engine/checkpoint/stored_array.h"
 
 namespace shardscope {
 
@@ -21,7 +21,7 @@ constexpr int64_t most_bytes = int64_t{1} << 30;
 
 std::string hash_text(uint64_t hash) { return fmt::format("{:016x}", hash); }
 
-uint64_t told_hash(const std::string& text) {
+uint64_t stored_hash(const std::string& text) {
   uint64_t hash = 0;
   const char* end = text.data() + text.size();
   const auto [read, error] = std::from_chars(text.data(), end, hash, 16);
@@ -46,7 +46,7 @@ DataIdentity data_identity_of(const Json& json) {
   for (const Json& part : json.at("parts")) {
     DataPart& read = identity.parts.emplace_back(DataPart{part.at("option"), {}});
     for (const Json& file : part.at("files")) {
-      read.files.push_back({file.at("name"), told_number(file.at("bytes")), told_hash(file.at("xxh3"))});
+      read.files.push_back({file.at("name"), stored_number(file.at("bytes")), stored_hash(file.at("xxh3"))});
     }
   }
   return identity;

@@ -23,6 +23,6 @@ std::optional<DataIdentity> read_data_identity(const std::string& path);
 
 // The 16 digits that stand for a hash. Throws std::invalid_argument.
 std::string hash_text(uint64_t hash);
-uint64_t told_hash(const std::string& text);
+uint64_t stored_hash(const std::string& text);
 
 }  // namespace shardscope

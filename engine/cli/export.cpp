@@ -118,7 +118,7 @@ void describe_export(HelpText& help) {
   for (const StrategyFormat& format : strategy_formats()) {
     kinds.emplace_back(format.name, format.what +
                                         ", which start the run file's strategy there; what that program "
-                                        "cannot be told is an error at its place");
+                                        "cannot express is an error at its place");
     names.push_back(format.name);
   }
   help.paragraph(

@@ -55,7 +55,7 @@ Mesh parse_mesh_argument(const std::string& axes, const std::string& devices) {
   } catch (const Failure& failure) {
     std::vector<Error> errors = failure.errors();
     for (Error& error : errors) {
-      error.place = at_argument(lies_in(error.place.path, "mesh.devices") ? "--devices" : "--mesh");
+      error.place = at_argument(is_inside(error.place.path, "mesh.devices") ? "--devices" : "--mesh");
     }
     throw Failure(errors);
   }

@@ -60,7 +60,7 @@ class Assigned {
   }
 
   static bool sets(const std::string& assignment, const std::string& path) {
-    return lies_in(path, assignment.substr(0, assignment.find('=')));
+    return is_inside(path, assignment.substr(0, assignment.find('=')));
   }
 
   const RunConfig& file_;

@@ -19,7 +19,7 @@ MpiOperation::~MpiOperation() {
 void MpiOperation::begin(MpiStages stages) {
   stages_ = std::move(stages);
   stages_.resume();
-  go_on();
+  progress();
   link_->add(*this);
   seen_ = Clock::now();
 }
@@ -27,7 +27,7 @@ void MpiOperation::begin(MpiStages stages) {
 void MpiOperation::advance() {
   const Clock::time_point now = Clock::now();
   const Clock::time_point since = transfers.requests.empty() ? now : seen_;
-  go_on();
+  progress();
   seen_ = Clock::now();
   record.transfer_ns += std::chrono::nanoseconds(seen_ - since).count();
 }
@@ -54,7 +54,7 @@ bool MpiOperation::is_ready() {
   return false;
 }
 
-void MpiOperation::go_on() {
+void MpiOperation::progress() {
   while (!stages_.is_done() && is_ready()) stages_.resume();
 }
 

@@ -17,7 +17,7 @@ namespace shardscope {
 // it is destroyed are abandoned.
 class MpiOperation : public CollectiveOperation, private MpiPending {
  public:
-  // `region`, where there is one, is told of what ends a wait for messages.
+  // `region`, where there is one, is notified of what ends a wait for messages.
   MpiOperation(std::shared_ptr<MpiLink> link, std::shared_ptr<ControlRegion> region);
   ~MpiOperation() override;
 
@@ -39,7 +39,7 @@ class MpiOperation : public CollectiveOperation, private MpiPending {
 
   void advance() override;
   bool is_ready();
-  void go_on();
+  void progress();
 
   std::shared_ptr<MpiLink> link_;
   std::shared_ptr<ControlRegion> region_;

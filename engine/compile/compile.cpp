@@ -75,8 +75,8 @@ std::vector<std::vector<int>> stored_inputs(const Graph& graph, const Lowered& l
   for (const auto& [name, value] : graph.inputs) {
     for (std::vector<int>& of_stage : values) of_stage.push_back(-1);
     for (int version : lowered.versions[value]) {
-      const ProgramValue& lies = program.values[version];
-      if (is_source(lies, graph)) values[static_cast<size_t>(lies.stage)].back() = version;
+      const ProgramValue& source = program.values[version];
+      if (is_source(source, graph)) values[static_cast<size_t>(source.stage)].back() = version;
     }
   }
   return values;
@@ -87,9 +87,9 @@ StagedOps staged_ops(const ResolvedRun& run, const Graph& graph, const std::vect
   staged.shape = run.pipeline;
   if (staged.empty()) return staged;
   const PipelineSchedule& schedule = *find_schedule(run.config->pipeline.schedule);
-  staged.stretch = stretches_of_ops(graph, layers);
-  for (int stretch : stretches_of_states(graph, staged.stretch)) {
-    staged.state_stage.push_back(stretch % staged.shape.stages);
+  staged.virtual_stage = virtual_stages_of_ops(graph, layers);
+  for (int virtual_stage : virtual_stages_of_states(graph, staged.virtual_stage)) {
+    staged.state_stage.push_back(virtual_stage % staged.shape.stages);
   }
   if (schedule.splits_backward) staged.weight_gradient = weight_gradient_ops(graph);
   staged.order = schedule.order(staged.shape);
@@ -186,7 +186,7 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   const ResolvedPins& resolved = written.resolved;
   const Pins& pins = resolved.pins;
   LayoutProblem problem{graph, mesh, pins.layouts, prices, std::move(written.placed.placements)};
-  problem.regather = given_up(config.sharding.zero, graph);
+  problem.reshard_after_forward = given_up(config.sharding.zero, graph);
   problem.microbatches = config.schedule.microbatches;
   problem.staged = staged;
   problem.memory_limit_bytes = memory_limit(config.sharding, prices.machine());

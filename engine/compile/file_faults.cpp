@@ -10,7 +10,7 @@ namespace shardscope {
 std::vector<Error> all_faults(const ReadRunFile& read, const std::filesystem::path& path) {
   auto is_unread = [&](const std::string& section) {
     return std::any_of(read.errors.begin(), read.errors.end(), [&](const Error& error) {
-      return error.code != "unknown_key" && lies_in(error.place.path, section);
+      return error.code != "unknown_key" && is_inside(error.place.path, section);
     });
   };
   std::vector<std::string> unread = run_file::names(run_file::root());
@@ -22,8 +22,8 @@ std::vector<Error> all_faults(const ReadRunFile& read, const std::filesystem::pa
     const bool by_names_alone = error.code == "duplicate_axis" || (error.code == "unknown_axis" && !mesh_unread);
     const std::string& place = error.place.path;
     bool caused = place.empty() && !read.errors.empty();
-    caused |= std::ranges::any_of(unread, [&](const std::string& section) { return lies_in(place, section); });
-    if (lies_in(place, "sharding")) caused = (shapes_unread || mesh_unread) && !by_names_alone;
+    caused |= std::ranges::any_of(unread, [&](const std::string& section) { return is_inside(place, section); });
+    if (is_inside(place, "sharding")) caused = (shapes_unread || mesh_unread) && !by_names_alone;
     if (!caused) errors.push_back(std::move(error));
   }
   if (errors.empty()) return errors;

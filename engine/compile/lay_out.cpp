@@ -40,12 +40,12 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
 int64_t LaidOut::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
 
 LaidOut lay_out_as_written(const LayoutProblem& problem, const Scheduling& scheduling) {
-  LayoutProblem fixed{problem.graph, problem.mesh, problem.start.lies, problem.prices};
+  LayoutProblem fixed{problem.graph, problem.mesh, problem.start.defined, problem.prices};
   fixed.bucket_bytes = problem.bucket_bytes;
   fixed.microbatches = problem.microbatches;
   fixed.staged = problem.staged;
   LayoutChoice choice = fixed_choice(problem.start.placements, problem.graph.values.size());
-  if (!problem.regather.empty()) choice.regather = problem.regather;
+  if (!problem.reshard_after_forward.empty()) choice.reshard_after_forward = problem.reshard_after_forward;
   return lay_out(fixed, std::move(choice), true, scheduling);
 }
 

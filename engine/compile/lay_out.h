@@ -10,7 +10,7 @@
 
 namespace shardscope {
 
-// A placement of every op, the program that it makes, where that lies in memory and what it takes.
+// A placement of every op, the program that it makes, where that is in memory and what it takes.
 struct LaidOut {
   LayoutChoice choice;
   Lowered lowered;

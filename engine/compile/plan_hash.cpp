@@ -32,11 +32,11 @@ void add_sharding(Hasher& hasher, const Sharding& sharding) {
 
 // Ops of one signature have equal attributes.
 void add_ops(Hasher& hasher, const Graph& graph) {
-  std::vector<bool> told(graph.signatures.size());
+  std::vector<bool> reported(graph.signatures.size());
   for (const Op& op : graph.ops) {
     hasher.add(op.signature).add(op.phase);
-    if (!told[op.signature]) hasher.add(op.definition->name()).add(op.attributes.text());
-    told[op.signature] = true;
+    if (!reported[op.signature]) hasher.add(op.definition->name()).add(op.attributes.text());
+    reported[op.signature] = true;
   }
 }
 
@@ -54,11 +54,10 @@ void add_instruction(Hasher& hasher, const Instruction& instruction) {
   for (const MovedArray& array : instruction.moved()) hasher.add(array.split_dim).add(array.concat_dim);
 }
 
-// The config as it is hashed: without machine and hosts, of which the plan has what matters; without what lint is told;
-// without the paths of data,
-// whose contents are compared beside the plan (engine/worker/data_check.h), and of the model's files, which the graph
-// is made from; what a strategy stands for in its place; mode fastest under its former name, so that plans of today are
-// those of then.
+// The config as it is hashed: without machine and hosts, of which the plan has what matters; without what lint is
+// given; without the paths of data, whose contents are compared beside the plan (engine/worker/data_check.h), and of
+// the model's files, which the graph is made from; what a strategy stands for in its place; mode fastest under its
+// former name, so that plans of today are those of then.
 std::string hashed_config(RunConfig config) {
   config = with_named_paths(std::move(config), [](const std::string&) { return std::string(); });
   config.machine.clear();

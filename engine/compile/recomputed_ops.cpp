@@ -23,7 +23,7 @@ std::vector<std::string> entries_of(const ScheduleConfig& schedule) {
   return entries;
 }
 
-// Which stretch of forward an op is made again with, by a policy; `outside` where it is kept.
+// Which chunk of forward an op is recomputed with, by a policy; `outside` where it is kept.
 int region_of(const Op& op, const std::string& policy, int64_t layers) {
   if (op.phase != Phase::forward || op.place.layer < 0) return outside;
   if (policy == "full") return op.place.layer / static_cast<int>(layers);
@@ -80,7 +80,7 @@ std::vector<bool> ops_of_entry(const Graph& graph, const std::string& entry, int
 Error names_no_op(const Graph& forward, const std::string& entry) {
   if (is_policy(entry)) {
     const std::string what = entry == "full" ? "layers" : entry == "mlp" ? "MLPs in layers" : "attention in layers";
-    return {"rematerialise", fmt::format("'{}': the model has no {} whose results could be made again", entry, what),
+    return {"rematerialise", fmt::format("'{}': the model has no {} whose results could be recomputed", entry, what),
             "schedule.rematerialise", R"("none", or a pattern of names of ops such as "**/gelu")"};
   }
   if (entry == "none") {

@@ -12,7 +12,7 @@ namespace shardscope {
 
 // Per op of a graph that is differentiated: whether backward makes its results again, by schedule.rematerialise. A
 // result that is read by a forward op outside of its layer (of its group of layers, of its part of the layer), and a
-// result that the graph gives, is kept, so that each layer can be made again by itself; of an array that enters a layer
+// result that the graph gives, is kept, so that each layer can be recomputed by itself; of an array that enters a layer
 // through a cast to a smaller type, the smaller is kept. What is made of states alone is kept. By pattern, all ops of
 // such names; by a list, what any entry names.
 std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& schedule);

@@ -12,14 +12,14 @@ namespace shardscope {
 
 struct SpecTargets;
 
-// How a run file splits tokens and experts over a stage's mesh. Experts are told by the logical name "experts" of the
-// first dimension of kernels, tokens by "batch" and "length" of inputs. Tokens travel to experts where the axes that
-// split experts are the last that split the batch: where not, there is one block of all experts.
+// How a run file splits tokens and experts over a stage's mesh. Experts are recognised by the logical name "experts" of
+// the first dimension of kernels, tokens by "batch" and "length" of inputs. Tokens travel to experts where the axes
+// that split experts are the last that split the batch: where not, there is one block of all experts.
 //
 // Example: a batch over (data, expert), experts over expert: data x expert blocks of tokens, expert blocks of experts.
 TokenSplit token_split(const RunConfig& config, const StagedMesh& mesh, const Graph& forward);
 
-// Whether a model's graph has experts, told by their kernels.
+// Whether a model's graph has experts, recognised by their kernels.
 bool has_experts(const Graph& forward);
 
 // Pins what the run file does not speak of: tokens in another order, as the tokens; and what the ops dispatch and

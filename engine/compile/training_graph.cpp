@@ -84,25 +84,27 @@ void accumulate_metrics(Graph& graph, int64_t microbatches) {
 }
 
 // The op that adds up what several stages give to a gradient, or no_id.
-OpId sum_over_stages(const Graph& graph, const State& state, const std::vector<int>& stretches) {
+OpId sum_over_stages(const Graph& graph, const State& state, const std::vector<int>& virtual_stages) {
   if (state.gradient == no_id) return no_id;
   const OpId id = graph.values[state.gradient].producer;
   const Op& op = graph.ops[id];
   if (op.definition != &op_definition("add") || op.phase != Phase::backward) return no_id;
-  const auto stretch = [&](ValueId value) { return stretches[static_cast<size_t>(graph.values[value].producer)]; };
-  return stretch(op.inputs[0]) == stretch(op.inputs[1]) ? no_id : id;
+  const auto virtual_stage = [&](ValueId value) {
+    return virtual_stages[static_cast<size_t>(graph.values[value].producer)];
+  };
+  return virtual_stage(op.inputs[0]) == virtual_stage(op.inputs[1]) ? no_id : id;
 }
 
 // Gradients add up over the microbatches; those that stages give to one parameter do so apart, and then cross once.
 void accumulate_gradients(Graph& graph, int64_t microbatches, const std::vector<int>& layers) {
   const bool pipelined = layers.size() > 1;
-  const std::vector<int> stretches = pipelined ? stretches_of_ops(graph, layers) : std::vector<int>();
+  const std::vector<int> virtual_stages = pipelined ? virtual_stages_of_ops(graph, layers) : std::vector<int>();
   std::vector<OpId> last;  // of the backward phase: sums over stages
   for (StateId id : graph.trainable()) {
     const State state = graph.states[id];
     if (state.gradient == no_id) continue;
     const std::string name = graph.name(state) + "/accumulate";
-    const OpId sum = pipelined ? sum_over_stages(graph, state, stretches) : no_id;
+    const OpId sum = pipelined ? sum_over_stages(graph, state, virtual_stages) : no_id;
     if (sum == no_id) {
       graph.states[id].gradient = accumulate(graph, state.gradient, name, Phase::backward, microbatches);
       continue;
@@ -231,7 +233,7 @@ TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machin
                              const std::set<std::string>& kept) {
   TrainingGraph training{std::move(forward), {}, {}, {}};
   Graph& graph = training.graph;
-  training.layers = layers_of_stretches(run.config->pipeline, run.pipeline, graph, machine);
+  training.layers = layers_of_chunks(run.config->pipeline, run.pipeline, graph, machine);
   const bool pipelined = training.layers.size() > 1;
   const int64_t microbatches = run.pipeline.microbatches;
   const ValueId loss = run.optimizer ? graph.outputs.at("loss") : no_id;

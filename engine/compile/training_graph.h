@@ -45,10 +45,10 @@ std::vector<Error> optimizer_notes(const ResolvedRun& run, const Graph& graph);
 struct TrainingGraph {
   Graph graph;
   std::vector<ValueId> cotangents;         // per forward value; no_id where it has none
-  std::vector<int> layers;                 // of each stretch of a pipeline
+  std::vector<int> layers;                 // of each chunk of a pipeline
   std::set<std::string> recomputed_casts;  // names of forward ops (see recomputed_ops.h)
 };
-// Layers are cut into stretches for this machine. `kept`: names of forward ops that recomputed_casts() leaves out.
+// Layers are cut into chunks for this machine. `kept`: names of forward ops that recomputed_casts() leaves out.
 TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machine& machine,
                              const std::set<std::string>& kept = {});
 

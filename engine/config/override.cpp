@@ -32,7 +32,7 @@ void collect_settings(JsonNode& node, const std::string& place, std::vector<Sett
   const bool container = node.is(Kind::object) || list;
   const bool settable_whole =
       list || place == "sharding.parameters" || place == "sharding.constraints" || place == "precision";
-  if (!container || settable_whole || lies_in(place, "sharding.rules")) settings.push_back({place, place, &node});
+  if (!container || settable_whole || is_inside(place, "sharding.rules")) settings.push_back({place, place, &node});
   for (size_t i = 0; container && i < node.items.size(); ++i) {
     const bool object = node.is(Kind::object);
     collect_settings(node.items[i], object ? member_place(place, node.keys[i]) : element_place(place, i), settings);
@@ -224,14 +224,14 @@ class Overrides {
   // The config was legal: an assignment of the value at fault, of one in it, or of its section has made it illegal.
   void blame(Place& place) const {
     auto last = [&](auto is_it) { return std::find_if(set_.rbegin(), set_.rend(), is_it); };
-    auto at = last([&](const Set& set) { return lies_in(place.path, set.place); });
+    auto at = last([&](const Set& set) { return is_inside(place.path, set.place); });
     if (at != set_.rend()) {
       place = at_argument("--set " + at->path + place.path.substr(at->place.size()));
       return;
     }
-    at = last([&](const Set& set) { return lies_in(set.place, place.path); });
+    at = last([&](const Set& set) { return is_inside(set.place, place.path); });
     const std::string section = place.path.substr(0, place.path.find_first_of(".["));
-    if (at == set_.rend()) at = last([&](const Set& set) { return lies_in(set.place, section); });
+    if (at == set_.rend()) at = last([&](const Set& set) { return is_inside(set.place, section); });
     if (at != set_.rend()) place.argument = "--set " + at->path;
   }
 
@@ -243,9 +243,9 @@ class Overrides {
   // A rule's values may change their kind, and so may a machine, a stack and what is a name or a list of names: the
   // check of the whole judges them.
   std::optional<JsonNode> value_at(const Setting& setting, const std::string& text) {
-    const bool of_a_rule = setting.place != "sharding.rules" && lies_in(setting.place, "sharding.rules");
+    const bool of_a_rule = setting.place != "sharding.rules" && is_inside(setting.place, "sharding.rules");
     const bool is_of_any_kind = setting.place == "schedule.rematerialise" || setting.place == "strategy.recompute" ||
-                                is_named_value(setting.place) || lies_in(setting.place, "precision");
+                                is_named_value(setting.place) || is_inside(setting.place, "precision");
     return of_a_rule || is_of_any_kind ? as_json(text).value_or(JsonNode::of(text))
                                        : value_like(*setting.node, text, setting.path);
   }

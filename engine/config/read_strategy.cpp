@@ -48,7 +48,7 @@ class Contradictions {
   // `said` and `meant` as people read them.
   void report(const std::string& path, const std::string& said, const std::string& meant) {
     std::string by = strategy_place(expanded_, path);
-    if (!lies_in(by, root)) by = root;
+    if (!is_inside(by, root)) by = root;
     const int line = line_of(document_, path), strategy_line = line_of(document_, by);
     const auto at = [](const std::string& place, int number) {
       return number > 0 ? fmt::format("{} (line {})", place, number) : place;

@@ -74,13 +74,13 @@ struct ScheduleConfig {
   bool operator==(const ScheduleConfig&) const = default;
 };
 
-// A mesh axis whose devices are stages: each holds a stretch of the network's layers, or several, and microbatches pass
+// A mesh axis whose devices are stages: each holds a chunk of the network's layers, or several, and microbatches pass
 // through them. Empty axis: none.
 struct PipelineConfig {
   std::string axis;
   std::string schedule = "1f1b";  // "gpipe", "1f1b", "interleaved", "zero_bubble"
-  int64_t chunks = 1;             // stretches of layers of each stage
-  std::vector<int64_t> layers;    // of each stretch in the network's order; empty: such that all take equally long
+  int64_t chunks = 1;             // chunks of layers of each stage
+  std::vector<int64_t> layers;    // of each chunk in the network's order; empty: such that all take equally long
   bool operator==(const PipelineConfig&) const = default;
 };
 

@@ -213,14 +213,14 @@ std::string strategy_place(const RunConfig& config, const std::string& path) {
   if (!config.strategy) return path;
   const StrategyConfig& strategy = *config.strategy;
   for (size_t i = 0; i < config.mesh_axes.size(); ++i) {
-    if (lies_in(path, element_place("mesh.axes", i))) return "strategy." + config.mesh_axes[i].name;
+    if (is_inside(path, element_place("mesh.axes", i))) return "strategy." + config.mesh_axes[i].name;
   }
   const size_t first =
       config.sharding.rules.size() - std::min(strategy_rules(strategy).size(), config.sharding.rules.size());
   for (size_t i = first; i < config.sharding.rules.size(); ++i) {
-    if (lies_in(path, rule_place(i))) return "strategy";
+    if (is_inside(path, rule_place(i))) return "strategy";
   }
-  const auto is_of = [&](const char* place) { return lies_in(path, place); };
+  const auto is_of = [&](const char* place) { return is_inside(path, place); };
   if (is_of("mesh.axes") || is_of("sharding.in") || is_of("sharding.keep")) return "strategy";
   if (is_of("sharding.zero")) return strategy.fsdp > 1 ? "strategy.fsdp" : "strategy.zero";
   if (is_of("schedule.microbatches") && strategy.microbatch_size > 0) return "strategy.microbatch_size";

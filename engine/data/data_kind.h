@@ -11,7 +11,7 @@
 
 namespace shardscope {
 
-// A kind of data that a run file may name (data.kind): what it may be told, what it gives, and how.
+// A kind of data that a run file may name (data.kind): what it may be given, what it gives, and how.
 struct DataKind {
   std::string name;
   std::string summary;  // what it is, in one phrase, for lists

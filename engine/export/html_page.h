@@ -30,7 +30,7 @@ struct BarRow {
 };
 std::string svg_bars(const std::vector<BarRow>& rows, const std::string& unit);
 
-// When each lane is busy, from 0 to `end` seconds; what lies closer than a pixel is one.
+// When each lane is busy, from 0 to `end` seconds; what is closer than a pixel is one.
 struct LaneSpan {
   double start = 0, end = 0;
   int kind = 0;  // of colour

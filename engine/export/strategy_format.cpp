@@ -10,7 +10,7 @@ namespace shardscope {
 
 PortableStrategy portable_strategy(const RunConfig& config) {
   if (!config.strategy) {
-    throw Failure(Error{"no_strategy", "the run file has no strategy that other programs could be told", "strategy",
+    throw Failure(Error{"no_strategy", "the run file has no strategy that other programs could be given", "strategy",
                         R"(in place of mesh and sharding, such as {"data": 4, "tensor": 2})"});
   }
   PortableStrategy result{*config.strategy, 0, layer_count(config)};

@@ -18,12 +18,12 @@ struct PortableStrategy {
 // Throws Failure (no_strategy) of a config without one.
 PortableStrategy portable_strategy(const RunConfig& config);
 
-// How another program is told a strategy, in arguments or in a file.
+// How another program is given a strategy, in arguments or in a file.
 struct StrategyFormat {
   std::string name;       // "megatron"
   std::string what;       // for people, a phrase
   std::string extension;  // of its file, without a dot
-  // Throws Failure with what the program cannot be told, at its place in the run file.
+  // Throws Failure with what the program cannot express, at its place in the run file.
   std::string (*write)(const PortableStrategy& strategy);
   // Reads such a file, by people too; keys that say nothing of a strategy are passed over. `devices`: how many there
   // are, 0 where only the file says it. Throws Failure with what a run file cannot say, at its line. Nullptr: is not

@@ -42,7 +42,7 @@ class StrategySettings {
   std::vector<Error> errors_;
 };
 
-// What another program cannot be told, collected while its file is written.
+// What another program cannot express, collected while its file is written.
 class UnsaidStrategy {
  public:
   explicit UnsaidStrategy(std::string program) : program_(std::move(program)) {}

@@ -49,7 +49,7 @@ struct Value {
   OpId producer = no_id;
   int result_index = 0;
   StateId state = no_id;             // of kind state
-  ValueId again_of = no_id;          // the forward result that this is, made again
+  ValueId again_of = no_id;          // the forward result that this is, recomputed
   ValueId cotangent_of = no_id;      // the value whose gradient this is; of several the one nearest the loss
   std::vector<std::string> logical;  // the dimensions' logical names ("batch", "embed", "" for none); or empty
 };

@@ -11,7 +11,7 @@ namespace shardscope {
 
 namespace {
 
-// What of a machine or of the near future lies outside of these is a fault of the file.
+// What of a machine or of the near future is outside of these is a fault of the file.
 JsonType<double> rate() { return number(1e3, 1e20); }
 JsonType<double> latency() { return number(0, 1e3); }
 JsonType<double> share() { return number(1e-6, 1); }

@@ -7,7 +7,7 @@
 
 namespace shardscope {
 
-// Where each of a run's devices lies: its unit on every level. Units hold consecutive devices.
+// Where each of a run's devices is: its unit on every level. Units hold consecutive devices.
 //
 // Example: levels of counts 4 and any, 8 devices: unit(0, 5) = 1, unit(1, 5) = 0; level_of({0, 3}) = 0,
 // level_of({3, 4}) = 1, level_of({6}) = -1.

@@ -14,7 +14,7 @@ struct LogicalName {
   std::string rule;  // its place, "sharding.rules[0].axes.hidden"
 };
 
-// What would be right for a name that no axis of the mesh has: which axes there are, and, as far as it can be told,
+// What would be right for a name that no axis of the mesh has: which axes there are, and, as far as it is known,
 // which of them is meant: one that is written alike; one that splits the same thing under another of its customary
 // names (the batch is split over "data" in one program, over "batch" in another; a layer over "model", "tensor", "tp",
 // ...); or the axes on which a rule places the name, where it is one of dimensions.

@@ -50,7 +50,7 @@ bool contains(const Box& outer, const Box& inner);
 // What two boxes of one array have in common; nothing where that is no element.
 std::optional<Box> intersection(const Box& a, const Box& b);
 
-// `common` lies in the boxes `a` and `b` of one array, each of which is stored row-major by itself: visit(offset in a,
+// `common` is in the boxes `a` and `b` of one array, each of which is stored row-major by itself: visit(offset in a,
 // offset in b, length) for each run that is contiguous in both, ascending, in elements.
 template <class Visit>
 void for_each_common_run(const Box& a, const Box& b, const Box& common, Visit&& visit) {

@@ -20,7 +20,7 @@ struct MovedPiece {
   bool operator==(const MovedPiece&) const = default;
 };
 
-// A step that lays an array out anew: a slice, a collective, or a send and its receive.
+// A step that moves an array: a slice, a collective, or a send and its receive.
 struct ArrayMove {
   InstructionKind kind = InstructionKind::slice;
   AxisList axes;  // the group, major to minor; of a send the axis of the stages

@@ -28,7 +28,7 @@ bool can_reshard(const Sharding& from, const Sharding& to);
 // reduce-scatter over model, then an all-reduce over data of half the array.
 std::vector<ReshardStep> reshard_path(const Sharding& from, const Sharding& to, const Mesh& mesh);
 
-// Bytes that a device sends in a step, by the ring convention, when the array lies as `from` before it;
+// Bytes that a device sends in a step, by the ring convention, when the array is laid out as `from` before it;
 // `payload` (if given) gets n, the full size of the collective's array.
 double wire_bytes(const ReshardStep& step, const Sharding& from, const Mesh& mesh, const TensorType& type,
                   double* payload = nullptr);

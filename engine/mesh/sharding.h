@@ -27,7 +27,7 @@ struct AxisList {
   bool operator==(const AxisList&) const = default;
 };
 
-// How one array lies on a mesh: for each dimension its axes, and a set of axes (bit a = axis a) over which every
+// How one array is laid out on a mesh: for each dimension its axes, and a set of axes (bit a = axis a) over which every
 // device holds only its part of an unfinished sum or maximum ("partial"). An axis occurs at most once. A plain value,
 // cheap to copy and compare.
 //

@@ -96,9 +96,9 @@ void read_networks(std::string_view list) {
     guard.networks[guard.network_count++] = {address.s_addr & mask, mask};
   }
   const auto end = guard.networks.begin() + guard.network_count;
-  const bool is_told =
+  const bool is_reported =
       std::any_of(guard.networks.begin(), end, [](const Network& one) { return is_loopback(one.address); });
-  if (guard.network_count > 0 && !is_told) {
+  if (guard.network_count > 0 && !is_reported) {
     guard.networks[guard.network_count++] = {htonl(loopback), htonl(loopback_mask)};
   }
 }

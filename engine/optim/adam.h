@@ -13,7 +13,7 @@ namespace shardscope {
 void append_adam(Graph& graph, const OptionList& options, const StateTypes& types,
                  const std::function<double(const std::string&)>& decay_of);
 
-// What Adam may be told, and what it was told; without weight decay.
+// What Adam may be given, and what it was given; without weight decay.
 std::vector<OptionDefinition> adam_options();
 AdamAttributes adam_attributes(const OptionList& options);
 

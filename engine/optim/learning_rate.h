@@ -8,7 +8,7 @@
 
 namespace shardscope {
 
-// What an optimizer may be told of its learning rate: learning_rate, and the schedule with Optax's names for its
+// What an optimizer may be given of its learning rate: learning_rate, and the schedule with Optax's names for its
 // arguments (engine/ops/schedule.h). Options of an optimizer that has none mean a constant rate of 0.
 std::vector<OptionDefinition> learning_rate_options(double example);
 Schedule learning_rate(const OptionList& options);

@@ -89,7 +89,7 @@ class BufferAssignment {
     }
   }
 
-  // What initialisation makes lies where the state is stored.
+  // What initialisation makes is where the state is stored.
   void place_initial_values() {
     for (const TaskRun& run : program_.find(Purpose::initialise, stage_)->runs) {
       for (const Instruction& instruction : program_.tasks[run.task].instructions) {
@@ -97,7 +97,7 @@ class BufferAssignment {
           const ValueId initial = program_.values[output].graph_value;
           const int stored = stored_initially_[initial];
           if (stored < 0 || program_.values[stored].sharding != program_.values[output].sharding) {
-            throw Failure(Error{"invalid_program", "initialisation makes what no state stores as it lies",
+            throw Failure(Error{"invalid_program", "initialisation makes what no state stores as it is laid out",
                                 at_name(graph_.values[initial].name), ""});
           }
           arena_.buffer_of[output] = arena_.buffer_of[stored];
@@ -120,7 +120,8 @@ class BufferAssignment {
     }
   }
 
-  // Where a state is stored, if this is its new value as it lies there, brought back from where the update worked.
+  // Where a state is stored, if this is its new value as it is laid out there, brought back from where the update
+  // worked.
   int stored_buffer(int result, const Instruction& instruction) const {
     const int stored = stored_before_[program_.values[result].graph_value];
     if (stored < 0 || instruction.as<Compute>()) return -1;

@@ -11,7 +11,7 @@ namespace shardscope {
 
 namespace {
 
-// Of the JSON lines and of the messages to watchers.
+// Of the JSON lines and of the messages to clients.
 constexpr std::array<std::string_view, 5> step_keys = {"message", "metrics", "ranks", "step", "step_ms"};
 
 }  // namespace

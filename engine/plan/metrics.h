@@ -46,8 +46,8 @@ std::vector<MetricValue> with_names(std::span<const std::string> names, const Me
 
 std::vector<std::string> metric_names(std::span<const Metric> metrics);
 
-// A step's metrics are told as JSON under their own names, beside keys that every step has. Errors: metric_name where
-// a name is one of those keys, is empty or repeated; metric_count where there are more than max_metrics.
+// A step's metrics are reported as JSON under their own names, beside keys that every step has. Errors: metric_name
+// where a name is one of those keys, is empty or repeated; metric_count where there are more than max_metrics.
 std::vector<Error> check_metric_names(std::span<const std::string> names);
 
 }  // namespace shardscope

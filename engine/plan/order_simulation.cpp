@@ -12,11 +12,11 @@ namespace shardscope {
 
 namespace {
 
-// Work on a stretch of layers, for any microbatch.
-struct Stretch {
+// Work on a chunk of layers, for any microbatch.
+struct ChunkWork {
   Work work = Work::forward;
   int index = 0;  // in the network's order
-  auto operator<=>(const Stretch&) const = default;
+  auto operator<=>(const ChunkWork&) const = default;
 };
 
 class OrderProgram {
@@ -25,7 +25,7 @@ class OrderProgram {
       : order_(order), seconds_(seconds), mesh_({{"device", 1}}) {
     program_.stages = static_cast<int>(order.size());
     for (int stage = 0; stage < program_.stages; ++stage) add_tasks(stage);
-    for (const auto& [stretch, task] : tasks_) connect(stretch);
+    for (const auto& [chunk, task] : tasks_) connect(chunk);
     for (int stage = 0; stage < program_.stages; ++stage) add_sequence(stage);
   }
 
@@ -41,13 +41,13 @@ class OrderProgram {
   }
 
  private:
-  Stretch stretch_of(int stage, const WorkItem& item) const {
+  ChunkWork chunk_of(int stage, const WorkItem& item) const {
     return {item.work, item.chunk * program_.stages + stage};
   }
 
   void add_tasks(int stage) {
     for (const WorkItem& item : order_[static_cast<size_t>(stage)]) {
-      const auto [entry, added] = tasks_.try_emplace(stretch_of(stage, item), static_cast<int>(program_.tasks.size()));
+      const auto [entry, added] = tasks_.try_emplace(chunk_of(stage, item), static_cast<int>(program_.tasks.size()));
       if (!added) continue;
       const Phase phase = item.work == Work::forward ? Phase::forward : Phase::backward;
       const std::string name =
@@ -61,19 +61,19 @@ class OrderProgram {
     }
   }
 
-  // What gives this work what it needs of another stretch.
-  std::optional<Stretch> source_of(const Stretch& stretch) const {
-    std::optional<Stretch> source;
-    if (stretch.work == Work::forward) source = Stretch{Work::forward, stretch.index - 1};
-    if (stretch.work == Work::backward || stretch.work == Work::backward_input)
-      source = Stretch{stretch.work, stretch.index + 1};
+  // What gives this work what it needs of another chunk.
+  std::optional<ChunkWork> source_of(const ChunkWork& chunk) const {
+    std::optional<ChunkWork> source;
+    if (chunk.work == Work::forward) source = ChunkWork{Work::forward, chunk.index - 1};
+    if (chunk.work == Work::backward || chunk.work == Work::backward_input)
+      source = ChunkWork{chunk.work, chunk.index + 1};
     return source && tasks_.contains(*source) ? source : std::nullopt;
   }
 
-  void connect(const Stretch& stretch) {
-    const std::optional<Stretch> source = source_of(stretch);
+  void connect(const ChunkWork& chunk) {
+    const std::optional<ChunkWork> source = source_of(chunk);
     if (!source) return;
-    const int from = tasks_.at(*source), to = tasks_.at(stretch);
+    const int from = tasks_.at(*source), to = tasks_.at(chunk);
     Task &sender = program_.tasks[from], &receiver = program_.tasks[to];
     if (sender.stage == receiver.stage) return;
     const int channel = static_cast<int>(program_.channels.size()), all = static_cast<int>(order_[0].size());
@@ -88,16 +88,16 @@ class OrderProgram {
 
   void add_sequence(int stage) {
     std::vector<TaskRun> runs;
-    std::map<std::pair<Stretch, int>, bool> done;
+    std::map<std::pair<ChunkWork, int>, bool> done;
     for (const WorkItem& item : order_[static_cast<size_t>(stage)]) {
-      const Stretch stretch = stretch_of(stage, item);
+      const ChunkWork chunk = chunk_of(stage, item);
       if (item.work != Work::forward) {
         const Work before = item.work == Work::backward_weight ? Work::backward_input : Work::forward;
-        const Stretch needed{before, stretch.index};
+        const ChunkWork needed{before, chunk.index};
         if (tasks_.contains(needed) && !done.contains({needed, item.microbatch})) throw too_early(stage, item, before);
       }
-      done[{stretch, item.microbatch}] = true;
-      runs.push_back({tasks_.at(stretch), item.microbatch});
+      done[{chunk, item.microbatch}] = true;
+      runs.push_back({tasks_.at(chunk), item.microbatch});
     }
     program_.sequences.push_back(make_sequence(Purpose::train_step, std::move(runs), program_.tasks, stage));
   }
@@ -115,7 +115,7 @@ class OrderProgram {
   Graph graph_;
   Program program_;
   InstructionTable<double> costs_;
-  std::map<Stretch, int> tasks_;
+  std::map<ChunkWork, int> tasks_;
   std::vector<int> compute_of_;  // per task: its instruction that takes time
 };
 

@@ -15,7 +15,7 @@ namespace shardscope {
 
 namespace {
 
-// Unused stretches below the top of a stack.
+// Unused ranges below the top of a stack.
 class Gaps {
  public:
   explicit Gaps(int64_t top) : top_(top) {}

@@ -25,7 +25,7 @@
 
 namespace shardscope {
 
-// Why an axis lies on a dimension of a value.
+// Why an axis is on a dimension of a value.
 struct Origin {
   enum class Kind : uint8_t { user, propagated, cost, replicated } kind = Kind::replicated;
   std::string text;  // "you set it", "from Dense_0/einsum along e", "fastest: saves 12 MiB a step"
@@ -79,13 +79,13 @@ struct PipelinePlan {
   std::optional<AxisIndex> axis;  // of the mesh; a device's coordinate along it is its stage
   std::string schedule;           // its name: "1f1b"
   PipelineShape shape;
-  std::vector<int> layers;         // of each stretch
+  std::vector<int> layers;         // of each chunk
   PipelineOrder order;             // what the stages do
   std::vector<int> in_flight;      // per stage: microbatches (of a chunk each) whose activations it holds at a time
   std::vector<PlanTotals> totals;  // per stage, also without a pipeline; seconds are those in which it works
   double equal_bubble = 0;         // were all work of all stages equally long, and nothing else
 
-  std::vector<int> layers_of(int stage) const;  // of each of its stretches
+  std::vector<int> layers_of(int stage) const;  // of each of its chunks
 };
 
 // What compile() gives: everything that is shown and everything that is executed.

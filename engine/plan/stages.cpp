@@ -170,53 +170,56 @@ std::vector<Error> check_pipeline(const RunConfig& config, const StagedMesh& mes
   if (schedule && shape.microbatches >= 1) {
     for (Error& error : schedule->check(shape)) errors.push_back(std::move(error));
   }
-  const int layers = layer_count(forward), stretches = shape.stages * shape.chunks;
-  if (layers < stretches) {
+  const int layers = layer_count(forward), chunks = shape.stages * shape.chunks;
+  if (layers < chunks) {
     fail(shape.chunks == 1 ? fmt::format("{} stages of a network of {}", shape.stages, counted(layers, "layer"))
-                           : fmt::format("{} of {} chunks, of a network of {}", counted(shape.stages, "stage"),
-                                         shape.chunks, counted(layers, "layer")),
+                           : fmt::format("{} of {}, of a network of {}", counted(shape.stages, "stage"),
+                                         counted(shape.chunks, "chunk"), counted(layers, "layer")),
          shape.chunks == 1 || shape.stages > layers ? fmt::format("mesh.axes[{}].size", *mesh.axis) : "pipeline.chunks",
          "at most as many as there are layers");
   } else if (!pipeline.layers.empty()) {
     const int64_t sum = std::accumulate(pipeline.layers.begin(), pipeline.layers.end(), int64_t{0});
-    if (static_cast<int>(pipeline.layers.size()) != stretches || sum != layers) {
+    if (static_cast<int>(pipeline.layers.size()) != chunks || sum != layers) {
       fail(fmt::format("[{}] {} {} of {} together", fmt::join(pipeline.layers, ", "),
                        plural(std::ssize(pipeline.layers), "is", "are"),
-                       counted(std::ssize(pipeline.layers), "stretch", "stretches"), counted(sum, "layer")),
+                       counted(std::ssize(pipeline.layers), "chunk", "chunks"), counted(sum, "layer")),
            "pipeline.layers",
            fmt::format("{} up to {}, such as [{}]; or leave it out",
-                       stretches == 1 ? "1 number that adds" : counted(stretches, "number") + " that add", layers,
-                       fmt::join(balanced_parts(layer_seconds(forward, layers, reference_host()), stretches), ", ")));
+                       chunks == 1 ? "1 number that adds" : counted(chunks, "number") + " that add", layers,
+                       fmt::join(balanced_parts(layer_seconds(forward, layers, reference_host()), chunks), ", ")));
     }
   }
   return errors;
 }
 
-std::vector<int> layers_of_stretches(const PipelineConfig& pipeline, const PipelineShape& shape, const Graph& forward,
-                                     const Machine& machine) {
+std::vector<int> layers_of_chunks(const PipelineConfig& pipeline, const PipelineShape& shape, const Graph& forward,
+                                  const Machine& machine) {
   const int layers = layer_count(forward);
   if (shape.stages == 1) return {layers};
   if (!pipeline.layers.empty()) return {pipeline.layers.begin(), pipeline.layers.end()};
   return balanced_parts(layer_seconds(forward, layers, machine), shape.stages * shape.chunks);
 }
 
-std::vector<int> stretches_of_ops(const Graph& graph, const std::vector<int>& layers) {
-  std::vector<int> stretch_of_layer;
-  for (size_t stretch = 0; stretch < layers.size(); ++stretch) {
-    stretch_of_layer.insert(stretch_of_layer.end(), static_cast<size_t>(layers[stretch]), static_cast<int>(stretch));
+std::vector<int> virtual_stages_of_ops(const Graph& graph, const std::vector<int>& layers) {
+  std::vector<int> virtual_stage_of_layer;
+  for (size_t virtual_stage = 0; virtual_stage < layers.size(); ++virtual_stage) {
+    virtual_stage_of_layer.insert(virtual_stage_of_layer.end(), static_cast<size_t>(layers[virtual_stage]),
+                                  static_cast<int>(virtual_stage));
   }
   const int last = static_cast<int>(layers.size()) - 1;
   const std::vector<bool> before = ops_before_layers(graph);
-  std::vector<int> stretches(graph.ops.size(), StagedOps::anywhere);
+  std::vector<int> virtual_stages(graph.ops.size(), StagedOps::unassigned);
   for (size_t id = 0; id < graph.ops.size(); ++id) {
     const Op& op = graph.ops[id];
     if (op.phase != Phase::forward || op.inputs.empty()) continue;
-    stretches[id] = op.place.layer >= 0 ? stretch_of_layer[static_cast<size_t>(op.place.layer)] : before[id] ? 0 : last;
+    virtual_stages[id] = op.place.layer >= 0 ? virtual_stage_of_layer[static_cast<size_t>(op.place.layer)]
+                         : before[id]        ? 0
+                                             : last;
   }
-  const std::vector<int> of_state = stretches_of_states(graph, stretches);
-  const auto producer_stretch = [&](ValueId value) {
+  const std::vector<int> of_state = virtual_stages_of_states(graph, virtual_stages);
+  const auto producer_virtual_stage = [&](ValueId value) {
     const OpId producer = graph.values[value].producer;
-    return producer == no_id ? StagedOps::anywhere : stretches[static_cast<size_t>(producer)];
+    return producer == no_id ? StagedOps::unassigned : virtual_stages[static_cast<size_t>(producer)];
   };
   std::vector<int> state_of_value(graph.values.size(), no_id);
   for (size_t s = 0; s < graph.states.size(); ++s) {
@@ -230,45 +233,46 @@ std::vector<int> stretches_of_ops(const Graph& graph, const std::vector<int>& la
       const int state = state_of_value[static_cast<size_t>(value)];
       if (state != no_id) return of_state[static_cast<size_t>(state)];
     }
-    return StagedOps::anywhere;
+    return StagedOps::unassigned;
   };
   for (size_t id = 0; id < graph.ops.size(); ++id) {
     const Op& op = graph.ops[id];
     if (op.phase == Phase::forward) continue;
-    int& stretch = stretches[id];
+    int& virtual_stage = virtual_stages[id];
     if (op.phase == Phase::initialise) {
-      stretch = by_state(op.outputs);
+      virtual_stage = by_state(op.outputs);
       continue;
     }
     if (op.inputs.empty()) continue;
     if (op.phase == Phase::update) {
-      stretch = by_state(op.outputs);
-      if (stretch == StagedOps::anywhere) stretch = by_state(op.inputs);
+      virtual_stage = by_state(op.outputs);
+      if (virtual_stage == StagedOps::unassigned) virtual_stage = by_state(op.inputs);
     } else if (op.forward_op != no_id) {
-      stretch = stretches[static_cast<size_t>(op.forward_op)];
+      virtual_stage = virtual_stages[static_cast<size_t>(op.forward_op)];
     }
-    for (size_t i = 0; i < op.inputs.size() && stretch == StagedOps::anywhere; ++i) {
+    for (size_t i = 0; i < op.inputs.size() && virtual_stage == StagedOps::unassigned; ++i) {
       if (op.phase != Phase::update || !graph.type(op.inputs[i]).shape.empty())
-        stretch = producer_stretch(op.inputs[i]);
+        virtual_stage = producer_virtual_stage(op.inputs[i]);
     }
-    if (stretch == StagedOps::anywhere) stretch = 0;
+    if (virtual_stage == StagedOps::unassigned) virtual_stage = 0;
   }
-  return stretches;
+  return virtual_stages;
 }
 
-std::vector<int> stretches_of_states(const Graph& graph, const std::vector<int>& stretch_of_op) {
-  std::vector<int> of_value(graph.values.size(), StagedOps::anywhere);
+std::vector<int> virtual_stages_of_states(const Graph& graph, const std::vector<int>& virtual_stage_of_op) {
+  std::vector<int> of_value(graph.values.size(), StagedOps::unassigned);
   for (size_t id = 0; id < graph.ops.size(); ++id) {
     if (graph.ops[id].phase != Phase::forward) continue;
     for (ValueId input : graph.ops[id].inputs) {
-      int& stretch = of_value[static_cast<size_t>(input)];
-      if (stretch == StagedOps::anywhere || stretch_of_op[id] < stretch) stretch = stretch_of_op[id];
+      int& virtual_stage = of_value[static_cast<size_t>(input)];
+      if (virtual_stage == StagedOps::unassigned || virtual_stage_of_op[id] < virtual_stage)
+        virtual_stage = virtual_stage_of_op[id];
     }
   }
   std::vector<int> of_state;
   for (const State& state : graph.states) {
     const int used = of_value[static_cast<size_t>(state.before)];
-    const bool follows = used == StagedOps::anywhere && state.follows != no_id;
+    const bool follows = used == StagedOps::unassigned && state.follows != no_id;
     of_state.push_back(follows ? of_state[static_cast<size_t>(state.follows)] : std::max(used, 0));
   }
   return of_state;
@@ -286,7 +290,7 @@ std::vector<bool> weight_gradient_ops(const Graph& graph) {
   for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
     const Op& op = graph.ops[id];
     if (op.phase != Phase::backward) {
-      // What is made again is part of backward of inputs.
+      // What is recomputed is part of backward of inputs.
       if (op.phase == Phase::recompute) {
         for (ValueId input : op.inputs) awaited[input] = true;
       }

@@ -22,22 +22,22 @@ Mesh mesh_of_a_stage(const Mesh& whole, std::optional<AxisIndex> axis);
 PipelineShape pipeline_shape(const RunConfig& config, const StagedMesh& mesh);
 
 // Faults of a pipeline, each with what would be legal: an unknown axis or schedule, an axis that splits arrays too,
-// more stretches than layers, layers that do not add up, and what the schedule cannot do.
+// more chunks than layers, layers that do not add up, and what the schedule cannot do.
 std::vector<Error> check_pipeline(const RunConfig& config, const StagedMesh& mesh, const Graph& forward);
 
-// Layers of each stretch, as the config says, or such that the slowest stretch is as fast as can be; of equals the
-// first stretches have the most. What is before the first layer belongs to it, what is behind the last to that. Ops are
+// Layers of each chunk, as the config says, or such that the slowest chunk is as fast as can be; of equals the
+// first chunks have the most. What is before the first layer belongs to it, what is behind the last to that. Ops are
 // priced whole, on one device of the machine.
 //
 // Example: 4 equal layers and a head that costs as much as 2 of them, on 2 stages: 3 and 1.
-std::vector<int> layers_of_stretches(const PipelineConfig& pipeline, const PipelineShape& shape, const Graph& forward,
-                                     const Machine& machine);
+std::vector<int> layers_of_chunks(const PipelineConfig& pipeline, const PipelineShape& shape, const Graph& forward,
+                                  const Machine& machine);
 
-// Per op its stretch. A backward op is where its forward op is; an update where its parameter is, which is where
-// forward first uses it. Ops without operands are `StagedOps::anywhere`.
-std::vector<int> stretches_of_ops(const Graph& graph, const std::vector<int>& layers);
-// Per state the stretch that stores it.
-std::vector<int> stretches_of_states(const Graph& graph, const std::vector<int>& stretch_of_op);
+// Per op its virtual stage. A backward op is where its forward op is; an update where its parameter is, which is where
+// forward first uses it. Ops without operands are `StagedOps::unassigned`.
+std::vector<int> virtual_stages_of_ops(const Graph& graph, const std::vector<int>& layers);
+// Per state the virtual stage that stores it.
+std::vector<int> virtual_stages_of_states(const Graph& graph, const std::vector<int>& virtual_stage_of_op);
 
 // Per op whether backward does it for the gradients of parameters alone, so that no other op of backward waits for it.
 std::vector<bool> weight_gradient_ops(const Graph& graph);

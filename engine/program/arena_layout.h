@@ -16,10 +16,10 @@ using CategoryBytes = std::array<int64_t, memory_category_count>;
 
 // A region of every rank's arena: [offset, offset + bytes), in use from position `first` to position `last` of the
 // main sequence of its stage, folded (see sequence.h), inclusive. Persistent buffers (parameters, optimizer state,
-// inputs) span all of it. What is kept while other microbatches run lies in slots, equal parts of the buffer: those of
+// inputs) span all of it. What is kept while other microbatches run is in slots, equal parts of the buffer: those of
 // microbatch m in slot m modulo `slot_count`.
 struct Buffer {
-  int value = -1;  // the program value that lies in it first; -1: workspace of the instruction at `first`
+  int value = -1;  // the program value that is in it first; -1: workspace of the instruction at `first`
   MemoryCategory category = MemoryCategory::activations;
   int64_t bytes = 0;
   int64_t offset = 0;
@@ -31,7 +31,7 @@ struct Buffer {
   int64_t slot_offset(int microbatch) const { return offset + microbatch % slot_count * (bytes / slot_count); }
 };
 
-// Where everything lies, on every rank of a stage, in all sequences of a program.
+// Where everything is, on every rank of a stage, in all sequences of a program.
 struct ArenaLayout {
   std::vector<Buffer> buffers;
   std::vector<int> buffer_of;  // per program value; values may share a buffer (in-place results); -1: of another stage

@@ -63,9 +63,9 @@ struct CollectiveStart {
   int64_t payload_bytes = 0;             // n: the full size (all-gather: result, reduce-scatter: operand)
   double wire_bytes = 0;
   double bytes_touched = 0;
-  // An all-to-all between the first two dimensions of rows (q, p, c, ...) may be told how many rows of each (q, p) hold
-  // something: by two more operands, i32 (q, p, n), as they lie before and after it. No other rows move then; bytes
-  // are those of all rows, the most there may be.
+  // An all-to-all between the first two dimensions of rows (q, p, c, ...) may be given how many rows of each (q, p)
+  // hold something: by two more operands, i32 (q, p, n), as they lie before and after it. No other rows move then;
+  // bytes are those of all rows, the most there may be.
   bool counted = false;
   // A permute that is no reshard: the member at index i of the group sends to i + shift, modulo its size. 0: by what
   // each of them holds and needs.

@@ -12,7 +12,7 @@ namespace shardscope {
 enum class Work : uint8_t { forward, backward, backward_input, backward_weight };
 std::string_view name(Work work);
 
-// A device of `stages` in a row holds `chunks` stretches of layers; chunk c of device s is stretch c x stages + s of
+// A device of `stages` in a row holds `chunks` chunks of layers; chunk c of device s is chunk c x stages + s of
 // the network, so that with one chunk stage and device are the same.
 struct PipelineShape {
   int stages = 1;
@@ -28,22 +28,23 @@ struct WorkItem {
 };
 
 // In which order each device does its work, one list a device. What it waits for follows from the work: forward of a
-// stretch for the one before, backward for the one behind, both of the same microbatch.
+// chunk for the one before, backward for the one behind, both of the same microbatch.
 using PipelineOrder = std::vector<std::vector<WorkItem>>;
 
 // Which stage of a pipeline does what of a graph.
 struct StagedOps {
-  static constexpr int anywhere = -1;
+  static constexpr int unassigned = -1;
 
   PipelineShape shape;
-  std::vector<int> stretch;           // per op: of layers; `anywhere`: made where it is used, on each stage anew
+  std::vector<int>
+      virtual_stage;  // per op: chunk * stages + stage; `unassigned`: made where it is used, on each stage anew
   std::vector<int> state_stage;       // per state: the one that stores and updates it
   std::vector<bool> weight_gradient;  // per op: part of backward of weights; empty where backward is not split
   PipelineOrder order;
 
   bool empty() const { return shape.stages == 1; }
-  int stage(int op) const { return stretch[static_cast<size_t>(op)] % shape.stages; }
-  int chunk(int op) const { return stretch[static_cast<size_t>(op)] / shape.stages; }
+  int stage(int op) const { return virtual_stage[static_cast<size_t>(op)] % shape.stages; }
+  int chunk(int op) const { return virtual_stage[static_cast<size_t>(op)] / shape.stages; }
 };
 
 }  // namespace shardscope

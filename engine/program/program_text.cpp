@@ -7,9 +7,9 @@
 namespace shardscope {
 
 std::string ProgramText::value(int id) const {
-  const ProgramValue& lies = program.values[id];
-  std::string text = lies.graph_value == no_id ? fmt::format("value {}", id) : graph.values[lies.graph_value].name;
-  return lies.moved ? text + " " + to_string(lies.sharding, mesh) : text;
+  const ProgramValue& value = program.values[id];
+  std::string text = value.graph_value == no_id ? fmt::format("value {}", id) : graph.values[value.graph_value].name;
+  return value.moved ? text + " " + to_string(value.sharding, mesh) : text;
 }
 
 std::string ProgramText::instruction(const Instruction& instruction) const {

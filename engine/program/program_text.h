@@ -13,7 +13,7 @@ struct ProgramText {
   const Program& program;
   const Graph& graph;
   const Mesh& mesh;
-  std::span<const std::string> pins = {};  // per graph value: who says where it lies (Plan::pins)
+  std::span<const std::string> pins = {};  // per graph value: who says where it is (Plan::pins)
 
   // "params/Dense_0/kernel"; a reshard with its layout, "params/Dense_0/kernel [data][]".
   std::string value(int id) const;
@@ -23,7 +23,7 @@ struct ProgramText {
   // Of a reshard one line an array: which op uses what as which layout, and which layout it had; where the array itself
   // is wanted so, which pin says it, and how its op makes it. Else empty.
   std::string cause(const Instruction& instruction) const;
-  // The value that lies in it first, or "workspace of" its instruction.
+  // The value that is in it first, or "workspace of" its instruction.
   std::string buffer(const Buffer& buffer, int stage = 0) const;
 };
 

@@ -9,8 +9,8 @@
 
 namespace shardscope {
 
-// A value as it lies on the devices. Several program values may stem from one graph value: as its op gives it, and its
-// reshards.
+// A value as it is laid out on the devices. Several program values may stem from one graph value: as its op gives it,
+// and its reshards.
 struct ProgramValue {
   ValueId graph_value = no_id;
   bool moved = false;  // made by a reshard, or received

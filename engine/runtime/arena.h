@@ -8,7 +8,7 @@ namespace shardscope {
 
 // A rank's one block of memory for everything that a step needs, at fixed offsets. The memory itself belongs to the
 // caller (shared between the ranks of a host, or plain); it is filled with a pattern that depends on the position, so
-// that what was written later can be told from what was not.
+// that what was written later can be distinguished from what was not.
 class Arena {
  public:
   static constexpr int64_t alignment = 64;  // of the memory and of every offset

@@ -211,7 +211,7 @@ void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& 
       begun = run.microbatch;
       if (hooks.begin_microbatch) hooks.begin_microbatch(begun);
     }
-    if (hooks.go_on && !hooks.go_on(plan_.program.tasks[run.task])) break;
+    if (hooks.should_continue && !hooks.should_continue(plan_.program.tasks[run.task])) break;
     int position = run.first;
     const std::vector<BoundTask>& variants = tasks_[run.task];
     for (BoundInstruction* instruction : variants[static_cast<size_t>(run.microbatch) % variants.size()].order) {

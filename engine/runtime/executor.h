@@ -17,8 +17,9 @@ namespace shardscope {
 // What goes along with one run of a sequence.
 struct RunHooks {
   std::function<void(int)> begin_microbatch = {};  // before its first task
-  std::function<bool(const Task&)> go_on = {};     // asked before each task; where it says no, the rest is left out
-  ExecutionObserver* observer = nullptr;           // instead of the executor's
+  std::function<bool(const Task&)> should_continue =
+      {};                                 // asked before each task; where it says no, the rest is left out
+  ExecutionObserver* observer = nullptr;  // instead of the executor's
 };
 
 // Runs the sequences of a plan's program as one device of its mesh. Everything is bound to addresses once; a step then
@@ -36,7 +37,7 @@ class Executor {
   // in it, "step 12 (Dense_0/einsum)".
   void run(Purpose purpose, const StepContext& context, const RunHooks& hooks = {});
 
-  // The memory of a program value on this device, which is of the value's stage; where it lies in slots, for a
+  // The memory of a program value on this device, which is of the value's stage; where it is in slots, for a
   // microbatch.
   std::span<std::byte> value(int program_value, int microbatch = 0) const;
   int stage() const { return stage_; }

@@ -10,7 +10,7 @@
 namespace shardscope {
 
 // A bounded choice of a run's steps, without their ranks, from which its curves can be drawn: the run is cut into at
-// most `most_buckets` stretches of equal length, and of each the steps are kept that hold the lowest or highest value
+// most `most_buckets` chunks of equal length, and of each the steps are kept that hold the lowest or highest value
 // of the time or of any metric in it, or one that is no number. So no peak is lost, and what is shown was measured.
 class DecimatedSteps {
  public:

@@ -17,8 +17,8 @@ struct HostAgentOptions {
 
 // What the launcher of a run has on each of its hosts: holds the session directory, starts there what Open MPI asks for
 // (its daemon, which starts the ranks), reads their telemetry and reports it, does what the launcher says, and in the
-// end leaves nothing. It ends all and itself, too, when the launcher has gone, or cannot be reached for the time that it
-// has set: so a host whose link goes down has ended its ranks when it comes back. Returns the exit code.
+// end leaves nothing. It ends all and itself, too, when the launcher has gone, or cannot be reached for the time that
+// it has set: so a host whose link goes down has ended its ranks when it comes back. Returns the exit code.
 int run_host_agent(const HostAgentOptions& options);
 
 // Ends an agent of this host that does not answer (it is stopped) with all that it has started, and removes what it

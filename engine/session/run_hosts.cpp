@@ -374,9 +374,10 @@ void RunHosts::end_by_launcher(const Host& host, News& news) {
     status = launcher.wait_status();
   }
   if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return;
-  news.left.push_back(fmt::format(
-      "host {} cannot be reached: what still runs there ends by itself {:g} s after it last heard of this run",
-      host.place.name, seconds(options_.silence_ns)));
+  news.left.push_back(
+      fmt::format("host {} cannot be reached: what still runs there ends by itself {:g} s after it last received a "
+                  "message of this run",
+                  host.place.name, seconds(options_.silence_ns)));
 }
 
 }  // namespace shardscope

@@ -46,7 +46,7 @@ class RunServer {
   // Accepts, reads and writes what is possible now; gives what clients asked for. A client that sends anything but
   // requests, or asks for steps much faster than it reads them, is dropped.
   std::vector<Asked> serve();
-  void send(std::string line);                       // to all
+  void send(std::string line);                      // to all
   void send_to(uint64_t client, std::string line);  // without effect where it has gone
 
  private:

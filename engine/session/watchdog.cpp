@@ -93,9 +93,9 @@ std::optional<FailureMessage> Watchdog::decide(const RunObservation& run) {
   if (is_abnormal(run)) {
     if (!abnormal_since_) abnormal_since_ = run.now_ns;
     const bool reported = (run.report->names_culprit() || run.wait_status) && !is_named_before_seen(run);
-    const bool heard = reported || std::any_of(run.ranks.begin(), run.ranks.end(), is_root_cause);
+    const bool received = reported || std::any_of(run.ranks.begin(), run.ranks.end(), is_root_cause);
     const int64_t patience_ns = limits_.report_ns * (awaits_word(run) ? WatchdogLimits::late_reports : 1);
-    if (heard || run.now_ns - *abnormal_since_ > patience_ns) return verdict(run);
+    if (received || run.now_ns - *abnormal_since_ > patience_ns) return verdict(run);
     return std::nullopt;
   }
   if (run.wait_status || waits_for_debugger(run)) {

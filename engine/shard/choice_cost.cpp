@@ -62,7 +62,7 @@ double ChoiceCost::seconds_as_written() {
   buckets_.clear();
   std::vector<ValueCost> values;
   for (const ValueNode& value : tables_.values) {
-    values.push_back(value_at(value, value.start_pin, value.start_regather));
+    values.push_back(value_at(value, value.start_pin, value.start_reshard_after_forward));
     exchange(value, {}, values.back());
   }
   return seconds(values);
@@ -81,24 +81,24 @@ ValueCost ChoiceCost::value(const ValueNode& value) {
 }
 
 // Brings a value from where it is defined to every layout that its uses need, in the order in which lower() does.
-ValueCost ChoiceCost::value_at(const ValueNode& value, int pin, bool regather) {
+ValueCost ChoiceCost::value_at(const ValueNode& value, int pin, bool reshard_after_forward) {
   ValueCost cost;
-  cost.regather = regather;
+  cost.reshard_after_forward = reshard_after_forward;
   define(value, pin, cost);
   if (!counts_bytes && !value.is_scalar_output && is_used_as_defined(value)) return cost;
-  const bool lays_for_update =
+  const bool reshards_for_update =
       !value.small && !tables_.apart_from_update && made_[0].making.task == static_cast<int>(TaskPart::backward);
   const auto is_laid_for = [&](TaskPart task, int needed) {
-    return lays_for_update && task == TaskPart::update &&
+    return reshards_for_update && task == TaskPart::update &&
            tables_.costs.shards(needed) >= tables_.costs.shards(made_[0].id);
   };
   for (bool early : {true, false}) {
-    if (early && !lays_for_update) continue;
+    if (early && !reshards_for_update) continue;
     for (auto [user, operand] : value.uses) {
       const OpNode& op = tables_.ops[user];
       const int needed = tables_.table(op).operand(op.chosen, operand);
       if (early != is_laid_for(op.part, needed)) continue;
-      const bool reached = use(value, op, needed, early ? TaskPart::backward : op.part, regather, cost);
+      const bool reached = use(value, op, needed, early ? TaskPart::backward : op.part, reshard_after_forward, cost);
       if (!reached) return {infinite_cost, 0, false, {}};
     }
   }
@@ -128,7 +128,7 @@ bool ChoiceCost::is_used_as_defined(const ValueNode& value) {
   });
 }
 
-bool ChoiceCost::use(const ValueNode& value, const OpNode& user, int needed, TaskPart task, bool regather,
+bool ChoiceCost::use(const ValueNode& value, const OpNode& user, int needed, TaskPart task, bool reshard_after_forward,
                      ValueCost& cost) {
   const bool backward = task == TaskPart::backward;
   std::array<int, most_layouts> kept, ids;
@@ -136,7 +136,7 @@ bool ChoiceCost::use(const ValueNode& value, const OpNode& user, int needed, Tas
   for (int i = 0; i < made_count_; ++i) {
     const Making& making = made_[i].making;
     const bool here = making.task == static_cast<int>(task);
-    if (here ? making.section == Section::closing : regather && i > 0) continue;
+    if (here ? making.section == Section::closing : reshard_after_forward && i > 0) continue;
     if (made_[i].id == needed) {
       made_[i].saved |= backward && !here;
       return true;
@@ -156,7 +156,7 @@ bool ChoiceCost::use(const ValueNode& value, const OpNode& user, int needed, Tas
   if (user.takes_scalars_alone) {
     place.section = Section::before_op;
     place.op = static_cast<int>(&user - tables_.ops.data());
-  } else if (value.is_of_step && !regather && is_repeated(task)) {
+  } else if (value.is_of_step && !reshard_after_forward && is_repeated(task)) {
     place.task = TaskPart::begin;
     place.section = tables_.begins && value.small ? Section::closing : section();
   } else {

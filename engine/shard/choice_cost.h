@@ -21,7 +21,7 @@ struct ValueCost {
 
   double seconds = 0;
   double held = 0;
-  bool regather = false;
+  bool reshard_after_forward = false;
   std::vector<Share> shares;
 };
 
@@ -73,11 +73,12 @@ class ChoiceCost {
   // More are forgotten: they would be made from others.
   static constexpr int most_layouts = 32;
 
-  ValueCost value_at(const ValueNode& value, int pin, bool regather);
+  ValueCost value_at(const ValueNode& value, int pin, bool reshard_after_forward);
   void define(const ValueNode& value, int pin, ValueCost& cost);
   bool is_used_as_defined(const ValueNode& value);
   // The layout that an operand needs, made in the task of its op or another. False where it cannot be.
-  bool use(const ValueNode& value, const OpNode& user, int needed, TaskPart task, bool regather, ValueCost& cost);
+  bool use(const ValueNode& value, const OpNode& user, int needed, TaskPart task, bool reshard_after_forward,
+           ValueCost& cost);
   void move(const ValueNode& value, const Layout& from, int needed, const BucketKey& place, ValueCost& cost);
   void finish_scalar(const ValueNode& value, ValueCost& cost);
   void add_made(const Layout& layout) {

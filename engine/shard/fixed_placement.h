@@ -7,8 +7,8 @@
 
 namespace shardscope {
 
-// The placement of an op that leaves no choice. A state is made where it lies. An update, which overwrites its
-// operands, works where that of them lies that is split most (of equals the first): results of others are brought back
+// The placement of an op that leaves no choice. A state is made where it is. An update, which overwrites its
+// operands, works where that of them is that is split most (of equals the first): results of others are brought back
 // to where those lie. What adds up over microbatches does so where it is pinned, if it is. Nothing for any other op.
 // `pins` are those of the graph's values.
 //

@@ -326,9 +326,9 @@ class LayoutSearch {
       choice.distinct.push_back(one);
     }
     choice.of_op = tables_.classes.of_op;
-    choice.regather.resize(tables_.node_of_value.size());
-    for (size_t v = 0; v < choice.regather.size(); ++v) {
-      choice.regather[v] = costs_[tables_.node_of_value[v]].regather;
+    choice.reshard_after_forward.resize(tables_.node_of_value.size());
+    for (size_t v = 0; v < choice.reshard_after_forward.size(); ++v) {
+      choice.reshard_after_forward[v] = costs_[tables_.node_of_value[v]].reshard_after_forward;
     }
     choice.seconds = seconds();
     choice.start_seconds = start_seconds_;
@@ -362,7 +362,7 @@ LayoutChoice fixed_choice(const std::vector<Placement>& placements, size_t value
     choice.of_op.push_back(static_cast<int>(choice.distinct.size()));
     choice.distinct.push_back({placement, {}, 0});
   }
-  choice.regather.resize(value_count);
+  choice.reshard_after_forward.resize(value_count);
   return choice;
 }
 

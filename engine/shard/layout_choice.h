@@ -18,7 +18,7 @@ namespace shardscope {
 struct LayoutProblem {
   const Graph& graph;
   const Mesh& mesh;
-  const std::vector<std::optional<Sharding>>& pins;  // per value: where it lies when it is defined
+  const std::vector<std::optional<Sharding>>& pins;  // per value: where it is when it is defined
   const WorkPrices& prices;
   // Where a second search starts (as written); or nothing. The better result counts.
   WrittenPlacements start = {};
@@ -26,7 +26,7 @@ struct LayoutProblem {
   static constexpr int64_t small_bytes = 64 * 1024;
   int64_t bucket_bytes = small_bytes;
   // Per value, or empty: as written, layouts other than that where it is defined are given up after forward.
-  std::vector<bool> regather = {};
+  std::vector<bool> reshard_after_forward = {};
   // Of a step: forward and backward run so often, the update once.
   int64_t microbatches = 1;
   // Where the mesh is that of a stage, which stage does what.
@@ -46,8 +46,8 @@ struct OpChoice {
 struct LayoutChoice {
   std::vector<OpChoice> distinct;
   std::vector<int> of_op;  // index into `distinct`
-  // Per value: layouts other than that where it is defined are given up after forward and made again in backward.
-  std::vector<bool> regather;
+  // Per value: layouts other than that where it is defined are given up after forward and recomputed in backward.
+  std::vector<bool> reshard_after_forward;
   // Of a step: what its instructions take one after the other, of all stages together (whose messages to each other are
   // left out). The same for `LayoutProblem::start` as mode as_written lowers it.
   double seconds = 0, start_seconds = std::numeric_limits<double>::infinity();
@@ -85,7 +85,7 @@ using FitsMemory = std::function<bool(const LayoutChoice&)>;
 //
 // Where that does not fit, which `fits` is asked, bytes held from forward to backward get a price in seconds: of
 // rising prices, each eight times the one before, the lowest that fits is found by bisection, then one between it and
-// the one below. At a price, a layout made in forward may be given up and made again in backward. The result is the
+// the one below. At a price, a layout made in forward may be given up and recomputed in backward. The result is the
 // fastest choice that fits, or the fastest of all, where the highest price does not; `fits` is asked for none but the
 // first where nothing can fit: what is stored as pinned, and one microbatch's values from forward to backward, each
 // split among all devices, are more than the limit.

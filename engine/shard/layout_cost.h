@@ -35,7 +35,7 @@ struct PricedStep {
 // Layouts and array types as small ids, and what a reshard between two of them costs, remembered.
 class LayoutCosts {
  public:
-  // Without prices bytes and collectives alone are told.
+  // Without prices bytes and collectives alone are reported.
   explicit LayoutCosts(const Mesh& mesh, const WorkPrices* prices = nullptr) : mesh_(mesh), prices_(prices) {}
 
   int layout_id(const Sharding& sharding);

@@ -123,11 +123,11 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const Value& value = graph.values[v];
     const int pin = problem.pins[v] ? tables.costs.layout_id(*problem.pins[v]) : -1;
-    const std::vector<std::optional<Sharding>>& lies = problem.start.lies;
-    const int start_pin = lies.empty() || !lies[v] ? -1 : tables.costs.layout_id(*lies[v]);
+    const std::vector<std::optional<Sharding>>& written = problem.start.defined;
+    const int start_pin = written.empty() || !written[v] ? -1 : tables.costs.layout_id(*written[v]);
     const int producer = value.producer == no_id ? -1 : tables.classes.of_op[value.producer];
-    const bool start_regather = !problem.regather.empty() && problem.regather[v];
-    const int flags = bucketed[v] + 2 * scalar_output[v] + 4 * start_regather;
+    const bool start_reshard_after_forward = !problem.reshard_after_forward.empty() && problem.reshard_after_forward[v];
+    const int flags = bucketed[v] + 2 * scalar_output[v] + 4 * start_reshard_after_forward;
     key = {producer, value.result_index, pin, start_pin, flags, static_cast<int>(value.kind)};
     const size_t head = key.size();
     for (int r = readers.begin[v]; r < readers.begin[v + 1]; ++r) {
@@ -147,7 +147,7 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
       node.type = tables.costs.type_id(value.type);
       node.pin = pin;
       node.start_pin = start_pin;
-      node.start_regather = start_regather;
+      node.start_reshard_after_forward = start_reshard_after_forward;
       node.small = bucketed[v];
       node.is_scalar_output = scalar_output[v];
       const bool made_of_states = producer >= 0 && tables.ops[producer].part == TaskPart::begin;

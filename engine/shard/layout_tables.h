@@ -70,8 +70,8 @@ struct ValueNode {
   int result = 0;
   int type = 0;
   int pin = -1;        // layout id
-  int start_pin = -1;  // layout id: where it lies as written
-  bool start_regather = false;
+  int start_pin = -1;  // layout id: where it is laid out as written
+  bool start_reshard_after_forward = false;
   bool small = false;       // resharded with others
   bool is_of_step = false;  // its layouts for forward and backward are made once a step
   bool is_scalar_output = false;

@@ -105,7 +105,7 @@ class Lowering {
 
   void lower_phase(Phase phase, const std::vector<OpId>& ops) {
     for (OpId op : ops) {
-      if (pipelined() && problem_.staged.stretch[static_cast<size_t>(op)] == StagedOps::anywhere) continue;
+      if (pipelined() && problem_.staged.virtual_stage[static_cast<size_t>(op)] == StagedOps::unassigned) continue;
       enter(key_of(op));
       task().main.reserve(ops.size() + ops.size() / 2);
       if (pipelined()) {
@@ -254,7 +254,7 @@ class Lowering {
         make_source(input);
       } else if (value.kind == ValueKind::state || is_made_of_states(input)) {
         receive_at_begin(input);
-      } else if (problem_.staged.stretch[static_cast<size_t>(value.producer)] == StagedOps::anywhere) {
+      } else if (problem_.staged.virtual_stage[static_cast<size_t>(value.producer)] == StagedOps::unassigned) {
         lower_op(value.producer);
       } else {
         const int home = lowered_.defined[input];
@@ -307,7 +307,7 @@ class Lowering {
     return received;
   }
 
-  // The program value of `value` that lies as `target`, made now if it does not exist.
+  // The program value of `value` that is laid out as `target`, made now if it does not exist.
   int version(ValueId value, const Sharding& target, OpId user) {
     candidates_.clear();
     layouts_.clear();
@@ -321,7 +321,7 @@ class Lowering {
     const int position = costs_.cheapest_source(type, layouts_, costs_.layout_id(target)).position;
     if (position < 0) {
       throw Failure(Error{"no_layout",
-                          "what op '" + graph_.ops[user].name + "' needs cannot be made from how this lies",
+                          "what op '" + graph_.ops[user].name + "' needs cannot be made from how this is laid out",
                           at_name(graph_.values[value].name), ""});
     }
     const int source = candidates_[static_cast<size_t>(position)];
@@ -349,7 +349,7 @@ class Lowering {
   bool is_laid_out_once(ValueId value) const {
     const bool is_state = graph_.values[value].kind == ValueKind::state;
     const bool of_step = is_state ? pipelined() || begins_ : is_made_of_states(value);
-    return of_step && (choices_.regather.empty() || !choices_.regather[value]);
+    return of_step && (choices_.reshard_after_forward.empty() || !choices_.reshard_after_forward[value]);
   }
 
   // Whether the version, made earlier, is still there in this task, on this stage. Nothing waits for backward of
@@ -360,7 +360,7 @@ class Lowering {
     if (made.task == task_ && made.section == Section::closing) return false;
     if (made.task == task_ || version == lowered_.defined[value] || made.received) return true;
     if (made.task >= 0 && tasks_[made.task].key.part == TaskPart::backward_weight) return false;
-    return choices_.regather.empty() || !choices_.regather[value];
+    return choices_.reshard_after_forward.empty() || !choices_.reshard_after_forward[value];
   }
 
   // What says how many rows hold something, of rows or of what is made of them element by element; or no_id.

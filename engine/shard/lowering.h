@@ -28,18 +28,20 @@ struct Lowered {
 // other tasks at its start, scalar outputs at the end of the forward task, what `begin` makes at its end, the operands
 // of an op that takes scalars alone (global_norm) before it.
 //
-// The layouts of values in `choices.regather` are made in each task anew, and need not be kept from one to the next.
+// The layouts of values in `choices.reshard_after_forward` are made in each task anew, and need not be kept from one to
+// the next.
 //
 // Of several microbatches what the update uses of a gradient is made in the update, and scalar outputs in a task of
 // their own, `metrics`. What is made of states alone (a parameter in the type of products) is made once a step, in the
-// task `begin`, with the other layouts of it that forward and backward use, but for those in `choices.regather`.
+// task `begin`, with the other layouts of it that forward and backward use, but for those in
+// `choices.reshard_after_forward`.
 //
 // In a pipeline (`problem.staged`) each stage has tasks of its own, for each chunk where work is repeated. What it
-// needs of another stage is sent from where it is defined, as it lies there, as soon as it is made, and laid out anew
-// where it is used; inputs and results of ops without operands are made on each stage that uses them. What does not
-// change in a step crosses once: states, and what is made of them, in the task `begin`, in which a stage also makes the
-// other layouts of its states that forward and backward use (but for those in `choices.regather`); sums over
-// microbatches in the update. Every stage gets the scalar outputs in `metrics`.
+// needs of another stage is sent from where it is defined, as it is laid out there, as soon as it is made, and laid out
+// anew where it is used; inputs and results of ops without operands are made on each stage that uses them. What does
+// not change in a step crosses once: states, and what is made of them, in the task `begin`, in which a stage also makes
+// the other layouts of its states that forward and backward use (but for those in `choices.reshard_after_forward`);
+// sums over microbatches in the update. Every stage gets the scalar outputs in `metrics`.
 //
 // Sequences: `initialise` is the task of that name, `evaluate` the forward task alone, behind `begin` where there is
 // one; `train_step`, where there is more than forward, is begin, forward, backward and update. Of several microbatches

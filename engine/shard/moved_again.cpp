@@ -43,7 +43,7 @@ class Moves {
     const OpId producer = graph_.values[value].producer;
     return result_sharding(graph_.rule(producer), written_.placements[producer], graph_.values[value].result_index);
   }
-  Sharding defined(ValueId value) const { return written_.lies[value] ? *written_.lies[value] : made(value); }
+  Sharding defined(ValueId value) const { return written_.defined[value] ? *written_.defined[value] : made(value); }
 
   bool communicates(ValueId value, const Sharding& from, const Sharding& to) {
     return costs_.reshard(costs_.type_id(graph_.type(value)), costs_.layout_id(from), costs_.layout_id(to)).wire_bytes >

@@ -24,7 +24,8 @@ Sharding operand_sharding(const FactorRule& rule, const Placement& placement, in
 Sharding result_sharding(const FactorRule& rule, const Placement& placement, int result);
 
 // The way back, for an array whose dimensions are the factors `dims` (an entry of FactorRule::operands or results).
-// The dimension that `factor` is part of, or -1; and the axes that split the factor where the array lies as `sharding`.
+// The dimension that `factor` is part of, or -1; and the axes that split the factor where the array is laid out as
+// `sharding`.
 int dimension_of(const std::vector<DimensionFactors>& dims, int factor);
 AxisList factor_axes(const FactorRule& rule, const std::vector<DimensionFactors>& dims, int factor,
                      const Sharding& sharding, const Mesh& mesh);
@@ -53,7 +54,7 @@ std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh
                                         const std::vector<AxisIndex>& axis_order);
 
 // The placement of an op that leaves no choice, because of one array whose dimensions are the factors `dims` and that
-// lies as `sharding`, in whatever axis order.
+// is laid out as `sharding`, in whatever axis order.
 Placement placement_at(const FactorRule& rule, const std::vector<DimensionFactors>& dims, const Sharding& sharding,
                        const Mesh& mesh);
 

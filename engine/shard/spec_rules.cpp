@@ -22,7 +22,7 @@ constexpr std::array<const char*, kind_count> kind_codes = {"parameter", "optimi
 constexpr std::array<const char*, kind_count> kind_words = {"parameter", "optimizer state", "state",   "activation",
                                                             "input",     "output",          "gradient"};
 
-// Faults of one kind in many arrays: told once, with the name of the first.
+// Faults of one kind in many arrays: reported once, with the name of the first.
 struct Fault {
   Shape key;
   std::vector<Error> errors;  // none: seen, and legal

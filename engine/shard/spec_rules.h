@@ -22,7 +22,7 @@ struct SpecTarget {
   int follows = -1;                  // of a state: the target whose spec it has where nothing names it
 };
 
-// Where one array lies, and why.
+// Where one array is, and why.
 struct ResolvedSpec {
   PartitionSpec spec;
   bool pinned = false;

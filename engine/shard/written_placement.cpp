@@ -216,12 +216,12 @@ class WrittenRule {
         update_of_(updates(graph)),
         costs_(mesh),
         made_(graph.values.size(), -1),
-        lies_(graph.values.size(), -1) {
-    result_.lies = layouts.pins;
+        reader_layout_(graph.values.size(), -1) {
+    result_.defined = layouts.pins;
     result_.placements.reserve(graph.ops.size());
     for (const Value& value : graph.values) types_.push_back(costs_.type_id(value.type));
-    for (size_t v = 0; v < lies_.size(); ++v) {
-      if (layouts.pins[v]) lies_[v] = costs_.layout_id(*layouts.pins[v]);
+    for (size_t v = 0; v < reader_layout_.size(); ++v) {
+      if (layouts.pins[v]) reader_layout_[v] = costs_.layout_id(*layouts.pins[v]);
     }
   }
 
@@ -252,8 +252,8 @@ class WrittenRule {
       const ValueId value = op.outputs[i];
       made_[value] = costs_.layout_id(result_sharding(graph_.rule(id), placement, static_cast<int>(i)));
       // Gradients are brought to their parameters by the updates that read them.
-      if (!layouts_.pins[value] && !state_[value]) result_.lies[value] = layouts_.aims[value];
-      lies_[value] = result_.lies[value] ? costs_.layout_id(*result_.lies[value]) : made_[value];
+      if (!layouts_.pins[value] && !state_[value]) result_.defined[value] = layouts_.aims[value];
+      reader_layout_[value] = result_.defined[value] ? costs_.layout_id(*result_.defined[value]) : made_[value];
     }
   }
 
@@ -303,8 +303,8 @@ class WrittenRule {
     if (cast == no_id || state_[value] || !widens(graph_, graph_.ops[cast])) return;
     if (result_.placements[cast].partial == 0) return;
     const ValueId operand = graph_.ops[cast].inputs[0];
-    if (!state_[operand]) result_.lies[operand] = layouts_.aims[operand];
-    if (result_.lies[operand]) lies_[operand] = costs_.layout_id(*result_.lies[operand]);
+    if (!state_[operand]) result_.defined[operand] = layouts_.aims[operand];
+    if (result_.defined[operand]) reader_layout_[operand] = costs_.layout_id(*result_.defined[operand]);
     put(cast, answer(cast, 0));
   }
 
@@ -321,7 +321,7 @@ class WrittenRule {
     }
     for (ValueId value : op.inputs) {
       if (partial) {
-        result_.lies[value].reset(), lies_[value] = made_[value];
+        result_.defined[value].reset(), reader_layout_[value] = made_[value];
       } else {
         reduce_before_cast(value);
       }
@@ -349,8 +349,8 @@ class WrittenRule {
   // A value that one op alone reads is brought from where it is made to where that op takes it, and nowhere else.
   void leave_as_made(ValueId value, OpId reader) {
     if (layouts_.pins[value] || only_reader_[value] != reader || made_[value] < 0) return;
-    result_.lies[value].reset();
-    lies_[value] = made_[value];
+    result_.defined[value].reset();
+    reader_layout_[value] = made_[value];
   }
 
   // The same; where a cast widens it, in front of the cast.
@@ -371,7 +371,7 @@ class WrittenRule {
     question.operands.clear();
     question.results.clear();
     for (ValueId value : op.inputs)
-      question.operands.push_back({types_[value], lies_[value], state_[value], kept_[value]});
+      question.operands.push_back({types_[value], reader_layout_[value], state_[value], kept_[value]});
     for (ValueId value : op.outputs) {
       const std::optional<Sharding>& aim = layouts_.aims[value];
       question.results.push_back({types_[value], aim ? costs_.layout_id(*aim) : -1, state_[value], kept_[value]});
@@ -394,9 +394,9 @@ class WrittenRule {
   std::vector<OpId> update_of_;  // per gradient
   LayoutCosts costs_;
   std::vector<int> types_;
-  std::vector<int> made_;  // per result: the layout that its op gives it
-  std::vector<int> lies_;  // per value: the layout that its readers find
-  Question question_;      // about the op at hand
+  std::vector<int> made_;           // per result: the layout that its op gives it
+  std::vector<int> reader_layout_;  // per value: the layout that its readers find
+  Question question_;               // about the op at hand
   std::map<Question, Placement> answers_;
   WrittenPlacements result_;
 };

@@ -18,15 +18,15 @@ struct WrittenLayouts {
   uint8_t kept_axes = 0;  // parameters and their gradients stay split over these where they are used
 };
 
-// Aims for `propagated` layouts (see propagate()): a forward array lies where propagation puts it, its cotangent as it,
+// Aims for `propagated` layouts (see propagate()): a forward array is where propagation puts it, its cotangent as it,
 // the gradient of a parameter as the parameter, and a summand as the sum that it becomes part of. Scalars, and what
 // neither has a cotangent nor is one, have no aim. `cotangents` are those of differentiate().
 WrittenLayouts written_layouts(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Sharding>>& pins,
                                const std::vector<Sharding>& propagated, const std::vector<ValueId>& cotangents);
 
 struct WrittenPlacements {
-  std::vector<Placement> placements;          // per op
-  std::vector<std::optional<Sharding>> lies;  // per value: the layout that it is brought to where it is defined
+  std::vector<Placement> placements;             // per op
+  std::vector<std::optional<Sharding>> defined;  // per value: the layout that it is brought to where it is defined
 };
 
 // The placement of every op in mode as_written: a rule over layouts, shapes and bytes, which knows nothing of any
@@ -42,7 +42,7 @@ struct WrittenPlacements {
 // A partial sum is reduced where it is defined, except that a sum of partial sums, which nobody else reads, is taken
 // before it is reduced: also of sums that a cast widens in between, and then in the wider type. What no sum follows is
 // reduced in the smaller type, in front of a cast that widens it (as XLA's programs of a cast product do), but for
-// small gradients, which are reduced with others behind it. In-place ops work where their operand lies.
+// small gradients, which are reduced with others behind it. In-place ops work where their operand is.
 //
 // Example: kernels [null, model] then [model, null] after an array that is whole: the first product is split over its
 // columns, the second over its rows, whose result is one partial sum: one all-reduce. In backward the same happens to

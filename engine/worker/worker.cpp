@@ -103,7 +103,7 @@ class Training {
       making_inputs += std::chrono::steady_clock::now() - begin;
       meter_.resume();
     };
-    run.go_on = [this](const Task& task) {
+    run.should_continue = [this](const Task& task) {
       return hooks_.keep_going || task.phase != Phase::update || !non_finite_metric();
     };
     meter_.start();

@@ -6,12 +6,12 @@
 
 namespace shardscope {
 
-bool is_at(const QString& where, const QString& place) { return lies_in(where.toStdString(), place.toStdString()); }
+bool is_at(const QString& where, const QString& place) { return is_inside(where.toStdString(), place.toStdString()); }
 
 std::vector<Error> errors_at(const std::vector<Error>& errors, const QString& place) {
   std::vector<Error> found;
   for (const Error& error : errors)
-    if (lies_in(error.place.path, place.toStdString())) found.push_back(error);
+    if (is_inside(error.place.path, place.toStdString())) found.push_back(error);
   return found;
 }
 

@@ -5,7 +5,7 @@
 namespace shardscope {
 
 // A label whose text wraps in the width that its layout gives it. A QLabel looks for a width of its own that suits the
-// text, and lays the text out several times for that.
+// text, and breaks the text out several times for that.
 class WrappedLabel : public QLabel {
   Q_OBJECT
  public:

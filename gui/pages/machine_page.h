@@ -10,9 +10,9 @@
 
 namespace shardscope {
 
-// The machine that plans are made for: which one (typing finds it), what its levels and links are, how the mesh lies on
-// them, and what each of the mesh's axes moves over which links in a step. An axis that would be better off on faster
-// links is marked, with the edit that puts it there.
+// The machine that plans are made for: which one (typing finds it), what its levels and links are, how the mesh is laid
+// out on them, and what each of the mesh's axes moves over which links in a step. An axis that would be better off on
+// faster links is marked, with the edit that puts it there.
 class MachinePage : public QWidget {
   Q_OBJECT
  public:

@@ -92,7 +92,7 @@ class RunCurves : public QWidget {
   std::vector<Group> groups_;
   std::map<std::string, RunCurve*> charts_;             // by kind
   std::optional<std::pair<double, double>> looked_at_;  // steps; all where none is set
-  int64_t shown_ = 0;                                   // RunRecord::steps_told
+  int64_t shown_ = 0;                                   // RunRecord::steps_reported
   std::vector<Past> past_;
   bool is_old_ = false;
   bool logarithmic_ = false;

@@ -81,7 +81,7 @@ CommandPalette::CommandPalette(QMainWindow& window, Workspace& workspace)
   connect(line_, &QLineEdit::textChanged, this, &CommandPalette::show_matches);
   connect(list_, &QListWidget::itemClicked, this, &CommandPalette::choose);
   set_key_help(this, tr("Command palette"),
-            {{tr("Up, Down"), tr("choose")}, {tr("Enter"), tr("do it")}, {tr("Escape"), tr("close")}});
+               {{tr("Up, Down"), tr("choose")}, {tr("Enter"), tr("do it")}, {tr("Escape"), tr("close")}});
   hide();
 }
 

@@ -71,7 +71,7 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
 }
 
 // A field that has the keyboard ends its edit when it is hidden: here the document is still there. What it says while
-// it ends is not heard.
+// it ends is not received.
 MainWindow::~MainWindow() {
   hide();
   disconnect(&workspace_->document, nullptr, this, nullptr);
@@ -327,12 +327,12 @@ bool MainWindow::may_end_run() {
                   tr("Closing the window stops the training run, unless it is to go on without a window."),
                   QMessageBox::Close | QMessageBox::Cancel, this);
   box.button(QMessageBox::Close)->setText(tr("&Stop training"));
-  const QPushButton* go_on = nullptr;
+  const QPushButton* proceed = nullptr;
   if (keeps_history_ || run.is_attached())
-    go_on = box.addButton(tr("&Go on without a window"), QMessageBox::AcceptRole);
+    proceed = box.addButton(tr("&Continue without a window"), QMessageBox::AcceptRole);
   box.setDefaultButton(QMessageBox::Cancel);
   box.exec();
-  if (go_on && box.clickedButton() == go_on) {
+  if (proceed && box.clickedButton() == proceed) {
     if (run.leave()) return true;
     notice_->say(tr("The run does not answer; it has not begun yet. Try again."));
     return false;

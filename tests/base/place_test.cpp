@@ -41,13 +41,13 @@ class PlaceTest : public QObject {
     }
   }
 
-  void a_value_lies_in_itself_and_in_what_holds_it() {
-    QVERIFY(lies_in("mesh.axes[0].size", "mesh.axes[0].size"));
-    QVERIFY(lies_in("mesh.axes[0].size", "mesh.axes[0]"));
-    QVERIFY(lies_in("mesh.axes[0].size", "mesh"));
-    QVERIFY(!lies_in("mesh.axes[0]", "mesh.axes[0].size"));
-    QVERIFY(!lies_in("meshes", "mesh"));
-    QVERIFY(!lies_in("mesh", ""));
+  void a_value_is_in_itself_and_in_what_holds_it() {
+    QVERIFY(is_inside("mesh.axes[0].size", "mesh.axes[0].size"));
+    QVERIFY(is_inside("mesh.axes[0].size", "mesh.axes[0]"));
+    QVERIFY(is_inside("mesh.axes[0].size", "mesh"));
+    QVERIFY(!is_inside("mesh.axes[0]", "mesh.axes[0].size"));
+    QVERIFY(!is_inside("meshes", "mesh"));
+    QVERIFY(!is_inside("mesh", ""));
   }
 };
 

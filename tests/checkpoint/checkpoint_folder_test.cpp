@@ -52,7 +52,7 @@ struct Saves {
   }
   QStringList names() const { return names_in(folder.path()); }
 
-  // `complete` is told each step whose checkpoint is.
+  // `complete` is given each step whose checkpoint is.
   void run(const FileCalls& calls, int64_t from, int64_t to, int64_t* complete = nullptr) {
     CheckpointFolder checkpoints(path, calls, report());
     checkpoints.continue_from(from == 1 ? std::nullopt : std::optional(from - 1), {});

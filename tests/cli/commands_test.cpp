@@ -52,7 +52,7 @@ class CommandsTest : public QObject {
   void bad_input_is_exit_code_2_with_a_reason();
   void a_parameter_is_drawn_as_its_spec_is_without_a_file();
   void a_spec_may_be_written_as_in_jax();
-  void optimizer_state_lies_as_its_parameter();
+  void optimizer_state_is_sharded_as_its_parameter();
   void short_and_full_names_mean_the_same_parameter();
   void a_misspelt_parameter_gets_near_names();
   void planned_categories_and_collectives_add_up_to_their_totals();
@@ -292,7 +292,7 @@ void CommandsTest::a_spec_may_be_written_as_in_jax() {
   QVERIFY2(wrong.errors.startsWith("--spec: ") && wrong.errors.contains("P('data', None)"), qPrintable(wrong.errors));
 }
 
-void CommandsTest::optimizer_state_lies_as_its_parameter() {
+void CommandsTest::optimizer_state_is_sharded_as_its_parameter() {
   for (const QString state : {"mu", "nu"}) {
     ProgramResult result = shardrun({"show", decoder, "optimizer/" + state + "/params/Embed_0/embedding"});
     QCOMPARE(result.code, 0);

@@ -40,14 +40,14 @@ class DiffTest : public QObject {
     const QStringList files = {preset("workshop_gpipe"), preset("workshop_1f1b")};
     const ProgramResult result = shardrun({"diff", files[0], files[1], "--json"});
     QCOMPARE(result.code, 0);
-    const QJsonObject told = json(result);
-    QCOMPARE(paths(told["settings"].toArray()), QStringList{"pipeline.schedule"});
+    const QJsonObject reported = json(result);
+    QCOMPARE(paths(reported["settings"].toArray()), QStringList{"pipeline.schedule"});
     double change = 0;
-    for (const QJsonValue& time : told["times"].toArray())
+    for (const QJsonValue& time : reported["times"].toArray())
       change += time["after"].toDouble() - time["before"].toDouble();
-    const QJsonObject step = told["seconds_per_step"].toObject();
+    const QJsonObject step = reported["seconds_per_step"].toObject();
     QVERIFY(std::abs(change - (step["after"].toDouble() - step["before"].toDouble())) < 1e-9);
-    QVERIFY(!told.contains("measured"));
+    QVERIFY(!reported.contains("measured"));
     const ProgramResult text = shardrun({"diff", files[0], files[1]});
     QCOMPARE(text.code, 0);
     QVERIFY2(text.output.startsWith("Predicted step: ") && text.output.contains("pipeline.schedule"),
@@ -57,9 +57,9 @@ class DiffTest : public QObject {
   void two_recorded_runs_differ_in_losses_and_step_times() {
     const QString one = record("one", {}), other = record("other", {"--set", "optimizer.learning_rate=0.01"});
     QVERIFY2(QFileInfo(one).isDir() && QFileInfo(other).isDir(), qPrintable(one + other));
-    const QJsonObject told = json(shardrun({"diff", one, other, "--json"}));
-    QCOMPARE(paths(told["settings"].toArray()), QStringList{"optimizer.learning_rate"});
-    const QJsonObject measured = told["measured"].toObject();
+    const QJsonObject reported = json(shardrun({"diff", one, other, "--json"}));
+    QCOMPARE(paths(reported["settings"].toArray()), QStringList{"optimizer.learning_rate"});
+    const QJsonObject measured = reported["measured"].toObject();
     QCOMPARE(measured["steps"].toInt(), 6);
     QCOMPARE(measured["before"]["count"].toInt(), 5);
     const QJsonArray metrics = measured["metrics"].toArray();
@@ -78,9 +78,9 @@ class DiffTest : public QObject {
 
   void a_recorded_run_and_a_run_file_can_be_compared() {
     const QString one = record("alone", {});
-    const QJsonObject told = json(shardrun({"diff", one, one + "/run_file.json", "--json"}));
-    QVERIFY(told["settings"].toArray().isEmpty());
-    QVERIFY(told["measured"].toObject().contains("before") && !told["measured"].toObject().contains("after"));
+    const QJsonObject reported = json(shardrun({"diff", one, one + "/run_file.json", "--json"}));
+    QVERIFY(reported["settings"].toArray().isEmpty());
+    QVERIFY(reported["measured"].toObject().contains("before") && !reported["measured"].toObject().contains("after"));
   }
 
   void what_is_no_run_file_is_an_error_at_its_place() {

@@ -48,7 +48,7 @@ class LintCommandTest : public QObject {
   }
 
  private slots:
-  void a_finding_is_told_with_place_cost_fix_and_chapter_and_the_code_is_1() {
+  void a_finding_is_reported_with_place_cost_fix_and_chapter_and_the_code_is_1() {
     const ProgramResult result = shardrun(with({"lint"}, with(idle(), {"--rule", "idle_axis"})));
     QCOMPARE(result.code, 1);
     QCOMPARE(result.errors, QString());
@@ -61,9 +61,9 @@ class LintCommandTest : public QObject {
     QCOMPARE(lines[3], QString("    docs/lint.md#idle_axis"));
   }
 
-  void the_fix_that_is_told_is_one_to_type() {
-    const ProgramResult told = shardrun(with({"lint", "--json", "--rule", "idle_axis"}, idle()));
-    const QJsonObject finding = QJsonDocument::fromJson(told.output.toUtf8())["findings"][0].toObject();
+  void the_fix_that_is_reported_is_one_to_type() {
+    const ProgramResult reported = shardrun(with({"lint", "--json", "--rule", "idle_axis"}, idle()));
+    const QJsonObject finding = QJsonDocument::fromJson(reported.output.toUtf8())["findings"][0].toObject();
     QCOMPARE(finding["rule"].toString(), QString("idle_axis"));
     QVERIFY(finding["cost"]["seconds"].toDouble() > 0);
     const ProgramResult text = shardrun(with({"lint", "--rule", "idle_axis"}, idle()));
@@ -110,7 +110,7 @@ class LintCommandTest : public QObject {
     QCOMPARE(content(file), before);
   }
 
-  void a_rule_that_is_off_is_told_with_its_reason() {
+  void a_rule_that_is_off_is_reported_with_its_reason() {
     const ProgramResult result =
         shardrun(with({"lint", "--rule", "idle_axis", "--set", "lint.off.idle_axis=two runs share it"}, idle()));
     QCOMPARE(result.code, 0);

@@ -46,7 +46,7 @@ class ErrorsTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void every_fault_of_every_section_is_told_at_once() {
+  void every_fault_of_every_section_is_reported_at_once() {
     RunConfig config = decoder();
     set(config.model, "num_head", int64_t{8});
     set(config.optimizer, "learning_rate", std::string("fast"));

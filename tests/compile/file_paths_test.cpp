@@ -37,7 +37,7 @@ class FilePathsTest : public QObject {
     for (const std::string& json : without_file) QCOMPARE(absolute(json.c_str()), json);
   }
 
-  void written_to_a_folder_it_is_named_from_there_where_it_lies_there() {
+  void written_to_a_folder_it_is_named_from_there_where_it_is_there() {
     for (const char* json : {R"("a.json")", R"("sub/a.json")", R"({"name": "a.json", "device": {"cores": 4}})"}) {
       const RunConfig absolute = with_absolute_paths(with_machine(json), "/runs");
       QCOMPARE(machine_file(with_relative_paths(absolute, "/runs").machine), machine_file(json));

@@ -105,19 +105,19 @@ class LayoutModesTest : public QObject {
     QVERIFY2(smaller > 10 && fitting > 0, (std::to_string(smaller) + " " + std::to_string(fitting)).c_str());
   }
 
-  void a_limit_of_the_run_file_is_kept_or_told() {
+  void a_limit_of_the_run_file_is_kept_or_reported() {
     RunConfig config = preset("parallax_decoder", {4, 2}, LayoutMode::fastest);
     const int64_t free = compile({config, reference_host()}).totals.memory_total;
-    auto told = [](const Plan& plan) {
+    auto reported = [](const Plan& plan) {
       return std::any_of(plan.warnings.begin(), plan.warnings.end(),
                          [](const Error& warning) { return to_string(warning.place) == "sharding.memory_limit_mib"; });
     };
     config.sharding.memory_limit_mib = (free >> 20) * 19 / 20;
     const Plan kept = compile({config, reference_host()});
     QVERIFY(kept.totals.memory_total <= *config.sharding.memory_limit_mib << 20);
-    QVERIFY(!told(kept));
+    QVERIFY(!reported(kept));
     config.sharding.memory_limit_mib = 1;
-    QVERIFY(told(compile({config, reference_host()})));
+    QVERIFY(reported(compile({config, reference_host()})));
   }
 };
 

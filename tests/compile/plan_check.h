@@ -134,9 +134,9 @@ class PlanCheck {
       for (size_t i = 0; i < stored.size(); ++i) {
         require(stored[i] == stored_value(states[i]), parameter.path.back(), "another state than the graph's");
         const PartitionSpec& spec = specs.at(graph_.states[states[i]].before);
-        lies_as(stored[i], spec);
+        is_sharded_as(stored[i], spec);
         const ValueId after = graph_.states[states[i]].after;
-        if (after != no_id) lies_as(updated(states[i]), spec);
+        if (after != no_id) is_sharded_as(updated(states[i]), spec);
       }
     }
     for (StateId id = 0; id < state_count(); ++id) {
@@ -146,7 +146,7 @@ class PlanCheck {
       if (after == no_id) continue;
       require(&buffer(updated(id)) == &buffer(stored_value(id)), name(id), "is not updated in place");
     }
-    for (const auto& [name, value] : graph_.inputs) lies_as(only_source(value), specs.at(value));
+    for (const auto& [name, value] : graph_.inputs) is_sharded_as(only_source(value), specs.at(value));
     for (const auto& [value, spec] : specs) {
       if (graph_.values[value].kind == ValueKind::result) defined_as(value, spec);
     }
@@ -155,7 +155,7 @@ class PlanCheck {
       defined_as(op.outputs[0], specs.at(graph_.outputs.at("logits")));
     }
     for (const Metric& metric : plan_.metrics) {
-      if (metric.source != MetricSource::schedule) lies_as(metric.values[0], {});
+      if (metric.source != MetricSource::schedule) is_sharded_as(metric.values[0], {});
     }
   }
 
@@ -276,9 +276,9 @@ class PlanCheck {
     const Buffer* scratch = workspace >= 0 ? &plan_.arenas[0].buffers[workspace] : nullptr;
     if (scratch) {
       for (int value : instruction.operands())
-        require(!overlap(*scratch, buffer(value)), instruction, "workspace lies on an operand");
+        require(!overlap(*scratch, buffer(value)), instruction, "workspace is on an operand");
       for (int value : held)
-        require(!overlap(*scratch, buffer(value)), instruction, "workspace lies on what an open collective uses");
+        require(!overlap(*scratch, buffer(value)), instruction, "workspace is on what an open collective uses");
       overwrite(*scratch, valid);
     }
     for (int output : instruction.destinations()) {
@@ -287,7 +287,7 @@ class PlanCheck {
       }
       require(buffer(output).bytes == program_.values[output].bytes(), instruction,
               "a buffer has another size than its value");
-      require(!scratch || !overlap(*scratch, buffer(output)), instruction, "workspace lies on a result");
+      require(!scratch || !overlap(*scratch, buffer(output)), instruction, "workspace is on a result");
       valid[output] = !instruction.as<CollectiveStart>();
     }
     if (!instruction.as<CollectiveStart>()) return;
@@ -310,7 +310,7 @@ class PlanCheck {
       while (f + 1 < dimension.size() && parts == rule.factors[dimension[f]].size) ++f, parts = 1;
       require(f < dimension.size(), instruction, "a dimension without factors is split");
       parts *= mesh_.axis_size(axis);
-      require(rule.factors[dimension[f]].size % parts == 0, instruction, "an axis lies across two factors");
+      require(rule.factors[dimension[f]].size % parts == 0, instruction, "an axis is across two factors");
       result[f].push_back(axis);
     }
     return result;
@@ -418,7 +418,7 @@ class PlanCheck {
     require(expected == to, instruction, "gives another layout than it claims");
   }
 
-  void lies_as(int id, const PartitionSpec& spec) const {
+  void is_sharded_as(int id, const PartitionSpec& spec) const {
     const ProgramValue& value = program_.values[id];
     auto require = [&](bool holds, const char* what) {
       if (!holds) PlanCheck::require(false, plan_.value_name(id), what);
@@ -438,7 +438,7 @@ class PlanCheck {
       for (int output : instruction.destinations()) {
         if (program_.values[output].graph_value != value) continue;
         try {
-          lies_as(output, spec);
+          is_sharded_as(output, spec);
           pinned[output] = true;
         } catch (const Failure&) {
           pinned[output] = instruction.kind() != InstructionKind::compute && pinned[instruction.operands()[0]];

@@ -201,7 +201,7 @@ class SystemPresetsTest : public QObject {
     QVERIFY2(tensor_parallel ? fastest < xla : fastest <= xla, std::to_string(fastest).c_str());
   }
 
-  void optimizer_state_lies_as_its_parameter() {
+  void optimizer_state_is_sharded_as_its_parameter() {
     const Plan plan = planned("mintext_mlp", {});
     for (const ParameterPlan& parameter : plan.parameters) {
       QCOMPARE(parameter.state_names, std::vector<std::string>{"momentum"});
@@ -244,7 +244,7 @@ class SystemPresetsTest : public QObject {
     QVERIFY(einsum("16", "4").ends_with("scores query head i with key head i mod 4 but weighs value head i / 4"));
   }
 
-  void the_flat_fused_kernel_is_accepted_and_its_split_heads_are_told() {
+  void the_flat_fused_kernel_is_accepted_and_its_split_heads_are_reported() {
     const std::vector<std::string> flat{"model.qkv_layout=flat"};
     RunConfig config = system_run("workshop_tp", {});
     config.model.options[4].second = std::string("flat");
@@ -269,7 +269,7 @@ class SystemPresetsTest : public QObject {
   }
 
   // The slides draw their first half on a mesh (data, model) and train on (batch, model).
-  void a_spec_for_another_mesh_is_told_what_the_axis_is_called_here() {
+  void a_spec_for_another_mesh_is_reported_what_the_axis_is_called_here() {
     RunConfig config = system_run("nnx_gpt2", {});
     config.sharding.in = {{{"data"}, {}}};
     const std::vector<Error> errors = faults(config);

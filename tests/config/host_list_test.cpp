@@ -68,7 +68,7 @@ class HostListTest : public QObject {
     QVERIFY(said.size() < 1000);
   }
 
-  void as_many_hosts_as_there_may_be_are_told_apart() {
+  void as_many_hosts_as_there_may_be_are_reported_apart() {
     std::string list;
     for (int i = 0; i < 65'536; ++i) list += "host" + std::to_string(i) + ":1,";
     list += "host65535:2";

@@ -126,7 +126,7 @@ class NamePatternTest : public QObject {
     QVERIFY(matched > 1000);
   }
 
-  void a_pattern_that_matches_nothing_is_told_how_far_it_came() {
+  void a_pattern_that_matches_nothing_is_reported_how_far_it_came() {
     const std::vector<std::string> names = {"params/Block_0/MLP_0/kernel", "params/Block_1/Norm_0/scale",
                                             "params/Out/bias"};
     QCOMPARE(pattern_hint("params/Block_*/MLP_9/kernel", names),

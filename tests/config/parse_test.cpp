@@ -270,7 +270,7 @@ class ParseTest : public QObject {
     QVERIFY(parse_run_config(replaced(legal, "[\"data\", null]", "[[\"data\"], []]"), "f") == bare);
   }
 
-  void every_truncation_of_a_preset_is_told_as_such() {
+  void every_truncation_of_a_preset_is_reported_as_such() {
     std::string text = preset_text();
     while (text.back() == '\n') text.pop_back();
     for (size_t length = 0; length < text.size(); ++length) {
@@ -315,7 +315,7 @@ class ParseTest : public QObject {
     QVERIFY(accepted > 20 && accepted < 3000);
   }
 
-  void files_that_cannot_be_read_are_told_with_what_is_near() {
+  void files_that_cannot_be_read_are_reported_with_what_is_near() {
     Error error = load_error(preset_folder / "paralax_decoder.json");
     QCOMPARE(error.code, std::string("missing_file"));
     QVERIFY(error.hint.find("'parallax_decoder.json'") != std::string::npos);

@@ -373,7 +373,7 @@ class TokenDataTest : public QObject {
              std::string("missing_file"));
   }
 
-  void a_token_beyond_the_vocabulary_is_told_with_its_place_in_the_file() {
+  void a_token_beyond_the_vocabulary_is_reported_with_its_place_in_the_file() {
     const std::string path = write("late.txt", std::string(500, 'a') + "z");
     const auto source = made_source(data("text", path, {{"validation", 0.0}}), request('b'));
     for (int64_t step = 0; step < 1000; ++step) {

@@ -334,8 +334,8 @@ class ExportKindTest : public QObject {
     }
   }
 
-  void a_headless_folder_is_verified_wherever_it_lies_data() { each_preset(); }
-  void a_headless_folder_is_verified_wherever_it_lies() {
+  void a_headless_folder_is_verified_wherever_it_is_data() { each_preset(); }
+  void a_headless_folder_is_verified_wherever_it_is() {
     QFETCH(std::string, preset);
     const QTemporaryDir folder;
     const std::string here = folder.filePath("here").toStdString(), there = folder.filePath("there").toStdString();

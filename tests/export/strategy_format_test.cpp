@@ -31,7 +31,7 @@ class StrategyFormatTest : public QObject {
   Q_OBJECT
 
  private slots:
-  // What a program is told is what is read of it; what it cannot be told is an error at its place.
+  // What a program is given is what is read of it; what it cannot express is an error at its place.
   void a_strategy_is_read_as_it_was_written_or_refused_at_its_place_data() {
     QTest::addColumn<std::string>("format");
     for (const StrategyFormat& format : strategy_formats()) {

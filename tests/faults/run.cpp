@@ -310,7 +310,7 @@ void Run::on_readable() {
   if (start_.output.empty()) output_ += process_.readAllStandardOutput().toStdString();
   if (!errors.isEmpty()) {
     errors_ += errors.toStdString();
-    heard_.push_back({monotonic_ns(), errors_.size()});
+    received_.push_back({monotonic_ns(), errors_.size()});
   }
   if (ended() && !ended_ns_) ended_ns_ = monotonic_ns();
 }
@@ -334,7 +334,7 @@ int Run::code() const { return code_of(process_); }
 
 std::optional<int64_t> Run::first_said(const std::string& pattern) const {
   const std::regex expression(pattern, std::regex::icase);
-  for (const Heard& moment : heard_) {
+  for (const Received& moment : received_) {
     const std::string text = errors_.substr(0, moment.size);
     if (std::regex_search(text, expression)) return moment.ns;
   }

@@ -74,7 +74,7 @@ class Run {
   void end_all();
 
  private:
-  struct Heard {
+  struct Received {
     int64_t ns;
     size_t size;
   };
@@ -102,7 +102,7 @@ class Run {
   int64_t looked_ns_ = 0;
   int64_t ended_ns_ = 0, fault_ns_ = 0;
   std::string output_, errors_;
-  std::vector<Heard> heard_;
+  std::vector<Received> received_;
   std::vector<std::pair<std::string, int>> folders_;  // kept open, so that mounts outlive the run
 };
 

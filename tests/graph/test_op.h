@@ -48,7 +48,7 @@ class LossOp : public OpDefinition {
   double flops(const Attributes&, std::span<const TensorType>, std::span<const TensorType>) const override { return 0; }
 };
 
-// "metric": an array to a scalar, without a gradient; whether that is meant, it is told.
+// "metric": an array to a scalar, without a gradient; whether that is meant, it is given.
 class MetricOp : public OpDefinition {
  public:
   explicit MetricOp(bool stops) : stops_(stops) {}
@@ -73,7 +73,7 @@ class ZerosOp : public OpDefinition {
   double flops(const Attributes&, std::span<const TensorType>, std::span<const TensorType>) const override { return 0; }
 };
 
-// A rule that says what it is told, whatever the op's dimensions are.
+// A rule that says what it is given, whatever the op's dimensions are.
 class MisruledOp : public SumOp {
  public:
   OpSignature infer(const Attributes&, std::span<const TensorType> operands) const override {

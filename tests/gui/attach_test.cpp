@@ -373,7 +373,7 @@ class AttachTest : public WindowCase {
     QVERIFY2(run().state_text().contains(path()), qPrintable(run().state_text()));
   }
 
-  void stop_asks_before_it_ends_the_run_of_others_and_detach_lets_it_go_on() {
+  void stop_asks_before_it_ends_the_run_of_others_and_detach_lets_it_continue() {
     const auto answer_with = [this](const char* text) {
       int asked = 0;
       QTimer timer;

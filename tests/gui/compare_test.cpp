@@ -349,7 +349,7 @@ class CompareTest : public WindowCase {
     QCOMPARE(table("comparedPlans")->model()->rowCount(), int(QuantitiesModel::rows));
   }
 
-  void optimizer_state_that_lies_otherwise_is_listed() {
+  void optimizer_state_that_is_otherwise_is_listed() {
     window_.reset();
     open_window(compiled_plans(), made::small_gpt(1, 2, 2));
     QVERIFY(window_->show_page("compare"));

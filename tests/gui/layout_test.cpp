@@ -556,7 +556,7 @@ class LayoutTest : public QObject {
     QCOMPARE(copied.count('\n'), 3);  // titles, the chosen one, total
   }
 
-  void an_activation_chosen_in_the_flow_tells_why_it_lies_so() {
+  void an_activation_chosen_in_the_flow_tells_why_it_is_so() {
     window_->show_page("flow");
     window_->findChild<FlowPage*>()->show_list(true);
     auto* flow = window_->findChild<QListView*>("flow");

@@ -239,7 +239,7 @@ class PipelineTest : public QObject {
     QVERIFY(table->isColumnHidden(CollectivesModel::stage_column));
   }
 
-  void a_parameter_lies_on_the_devices_of_its_stage_alone() {
+  void a_parameter_is_on_the_devices_of_its_stage_alone() {
     open(piped_config());
     QVERIFY(window_->show_page("Layout"));
     std::set<int> seen;

@@ -203,7 +203,7 @@ class RematerialisationTest : public QObject {
     }
   }
 
-  // T. Chen et al., 2016: of n layers only what each hands on is kept, and one is made again at a time.
+  // T. Chen et al., 2016: of n layers only what each hands on is kept, and one is recomputed at a time.
   void full_keeps_what_layers_hand_on_and_one_layer() {
     const Plan kept = deep({}), full = deep({1, "full", 1});
     QVERIFY(activations(full) < activations(kept) / 4);

@@ -47,13 +47,13 @@ Message through_socket(const Message& message) {
 }
 
 // Hello first.
-std::vector<Message> through_record(const std::vector<Message>& told, const Machine& machine = reference_host()) {
+std::vector<Message> through_record(const std::vector<Message>& reported, const Machine& machine = reference_host()) {
   const QTemporaryDir parent;
   const std::string folder = parent.filePath("record").toStdString();
   {
-    RunRecorder recorder(folder, Existing::refuse, {}, std::get<HelloMessage>(told.front()), machine);
+    RunRecorder recorder(folder, Existing::refuse, {}, std::get<HelloMessage>(reported.front()), machine);
     recorder.begin();
-    for (size_t i = 1; i < told.size(); ++i) recorder.add(told[i]);
+    for (size_t i = 1; i < reported.size(); ++i) recorder.add(reported[i]);
   }
   std::vector<Message> read;
   RecordedRun(folder).replay([&](const Message& message) { read.push_back(message); });
@@ -114,12 +114,13 @@ class TextBoundariesTest : public QObject {
   }
 
   void every_state_choice_and_end_crosses_the_socket_and_the_record() {
-    std::vector<Message> told{hello_of_all_phases()};
-    for (const RankState state : all_of<RankState>()) told.emplace_back(RankStateMessage{1, state, 9});
+    std::vector<Message> reported{hello_of_all_phases()};
+    for (const RankState state : all_of<RankState>()) reported.emplace_back(RankStateMessage{1, state, 9});
     const std::vector<PlanStepTime> times(enum_count<Phase>, {1, 2, 3});
-    for (const TraceChoice choice : all_of<TraceChoice>()) told.emplace_back(TraceMessage{choice, 4, {times, times}});
+    for (const TraceChoice choice : all_of<TraceChoice>())
+      reported.emplace_back(TraceMessage{choice, 4, {times, times}});
     for (const RunEnd end : all_of<RunEnd>()) {
-      std::vector<Message> ended = told;
+      std::vector<Message> ended = reported;
       ended.emplace_back(FinishedMessage{end, 5});
       for (const Message& message : ended) QVERIFY(through_socket(message) == message);
       QVERIFY(through_record(ended) == ended);

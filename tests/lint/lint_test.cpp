@@ -124,7 +124,7 @@ class LintTest : public QObject {
     }
   }
 
-  void a_rule_that_is_off_finds_nothing_and_its_reason_is_told() {
+  void a_rule_that_is_off_finds_nothing_and_its_reason_is_reported() {
     const Planted& one = planted_faults().front();
     RunConfig config = run_of(one, true);
     config.lint.off = {{one.rule, "it is meant so"}};

@@ -46,8 +46,8 @@ class MeasuredRulesTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void communication_is_told_where_it_takes_more_than_a_fifth_of_the_step() {
-    int told = 0, silent = 0;
+  void communication_is_reported_where_it_takes_more_than_a_fifth_of_the_step() {
+    int reported = 0, silent = 0;
     size_t plans = 0;
     for (const SystemPreset& one : system_presets()) {
       for (const std::vector<int64_t>& mesh : meshes_of(one.mesh_axes)) {
@@ -55,7 +55,7 @@ class MeasuredRulesTest : public QObject {
         const double share = collective_share(plan);
         const std::optional<Fault> warning = find(plan, "communication");
         QCOMPARE(warning.has_value(), share > 0.2);
-        (warning ? told : silent) += 1;
+        (warning ? reported : silent) += 1;
         if (!warning) continue;
         const std::string percent = std::to_string(std::lround(100 * share)) + " %";
         QVERIFY2(warning->message.find(percent) != std::string::npos, warning->message.c_str());
@@ -65,7 +65,7 @@ class MeasuredRulesTest : public QObject {
         QVERIFY(warning->no_fix.find("'" + plan.mesh.axes()[axis].name + "'") != std::string::npos);
       }
     }
-    QVERIFY(told > 0 && silent > 0);
+    QVERIFY(reported > 0 && silent > 0);
   }
 
   void communication_of_any_stage_and_between_stages_counts() {
@@ -76,18 +76,18 @@ class MeasuredRulesTest : public QObject {
     const RunConfig config =
         load_run_file(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets/workshop_gpipe.json");
     QVERIFY(!find(compile({config, quick}), "communication"));
-    const std::optional<Fault> told = find(compile({config, slow}), "communication");
-    QVERIFY(told);
-    QVERIFY2(told->message.find("step on stage ") != std::string::npos, told->message.c_str());
-    QCOMPARE(to_string(told->place), std::string("mesh.axes[1]"));
+    const std::optional<Fault> reported = find(compile({config, slow}), "communication");
+    QVERIFY(reported);
+    QVERIFY2(reported->message.find("step on stage ") != std::string::npos, reported->message.c_str());
+    QCOMPARE(to_string(reported->place), std::string("mesh.axes[1]"));
   }
 
-  void fragmentation_is_told_above_a_tenth_of_the_arena_and_a_mebibyte() {
+  void fragmentation_is_reported_above_a_tenth_of_the_arena_and_a_mebibyte() {
     constexpr int64_t mebibyte = 1 << 20;
     QVERIFY(!find(with_arena(100 * mebibyte, 10 * mebibyte), "fragmentation"));
-    const std::optional<Fault> told = find(with_arena(100 * mebibyte, 11 * mebibyte), "fragmentation");
-    QVERIFY(told);
-    QVERIFY(told->message.find("11 %") != std::string::npos);
+    const std::optional<Fault> reported = find(with_arena(100 * mebibyte, 11 * mebibyte), "fragmentation");
+    QVERIFY(reported);
+    QVERIFY(reported->message.find("11 %") != std::string::npos);
     QVERIFY(!find(with_arena(mebibyte, mebibyte / 2), "fragmentation"));
   }
 
@@ -113,12 +113,12 @@ class MeasuredRulesTest : public QObject {
     std::vector<std::string> even = small;
     even.push_back("pipeline.layers=[4,4]");
     QVERIFY(!find(compile({system_run("workshop_3d", even), reference_host()}), "stage_imbalance"));
-    const std::optional<Fault> told =
+    const std::optional<Fault> reported =
         find(compile({system_run("workshop_3d", uneven), reference_host()}), "stage_imbalance");
-    QVERIFY(told);
-    QVERIFY2(told->message.starts_with("stage 0 computes "), told->message.c_str());
-    QVERIFY2(told->no_fix.starts_with("move layers from stage 0 to stage 1"), told->no_fix.c_str());
-    QVERIFY(std::ranges::count(told->fixes, Settings{"pipeline.layers=[5,3]"}) == 1);
+    QVERIFY(reported);
+    QVERIFY2(reported->message.starts_with("stage 0 computes "), reported->message.c_str());
+    QVERIFY2(reported->no_fix.starts_with("move layers from stage 0 to stage 1"), reported->no_fix.c_str());
+    QVERIFY(std::ranges::count(reported->fixes, Settings{"pipeline.layers=[5,3]"}) == 1);
   }
 };
 

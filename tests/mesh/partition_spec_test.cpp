@@ -130,7 +130,7 @@ class PartitionSpecTest : public QObject {
                    "duplicate entries for `data`"}));
   }
 
-  void a_name_of_another_mesh_is_told_with_the_name_of_this_one_for_the_same() {
+  void a_name_of_another_mesh_is_reported_with_the_name_of_this_one_for_the_same() {
     const auto hint = [](const std::string& name, std::vector<MeshAxis> axes,
                          const std::vector<LogicalName>& logical = {}) {
       return unknown_axis_hint(name, Mesh(std::move(axes)), logical);
@@ -150,7 +150,7 @@ class PartitionSpecTest : public QObject {
     QCOMPARE(hint("data", {}), std::string("the mesh has no axes"));
   }
 
-  void a_spec_longer_than_the_array_is_told_how_many_entries_fit() {
+  void a_spec_longer_than_the_array_is_reported_how_many_entries_fit() {
     QVERIFY(check_on_4x2({{"data"}, {}, {}}, {8, 8}) ==
             (std::vector<Error>{{"rank", "the spec has 3 entries, but the array (8, 8) has 2 dimensions", "at",
                                  "at most 2 entries, one for each dimension"}}));

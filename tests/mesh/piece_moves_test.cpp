@@ -76,7 +76,7 @@ class Devices {
   }
 
   // True where each device holds the elements of its box and no others.
-  bool lies_as(const Sharding& sharding) const {
+  bool is_sharded_as(const Sharding& sharding) const {
     for (int device = 0; device < mesh_.device_count(); ++device) {
       std::vector<bool> wanted(held_[device].size(), false);
       for_each(shard_box(sharding, mesh_, shape_, device), 0, 1, [&](int64_t at) { wanted[at] = true; });
@@ -145,7 +145,7 @@ class PieceMovesTest : public QObject {
         for (int round = 0; round < moves.rounds(); ++round)
           QVERIFY2(devices.play(moves, step.reduction, round), pair.text().c_str());
         now = step.result;
-        QVERIFY2(devices.lies_as(now), pair.text().c_str());
+        QVERIFY2(devices.is_sharded_as(now), pair.text().c_str());
       }
       for (const Devices::Array& part : devices.whole(now))
         for (size_t at = 0; at < whole.size(); ++at)

@@ -145,7 +145,7 @@ class DecoderOnlyTransformerTest : public QObject {
     }
   }
 
-  void faults_of_hyperparameters_are_told_all_at_once() {
+  void faults_of_hyperparameters_are_reported_all_at_once() {
     const ModelDefinition* model = find_model("decoder_only_transformer");
     std::vector<Error> errors;
     resolve_options(model->options,

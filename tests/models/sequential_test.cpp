@@ -93,7 +93,7 @@ class SequentialTest : public QObject {
              std::vector<std::string>{"batch", "height", "width", "features"}));
   }
 
-  void bf16_is_of_linear_layers_and_that_convolutions_stay_is_told() {
+  void bf16_is_of_linear_layers_and_that_convolutions_stay_is_reported() {
     const auto options = [](const char* layer, const char* type) {
       return OptionList{
           {"input", std::string("4x6x3")}, {"layers", TextList{layer}}, {"compute_dtype", std::string(type)}};
@@ -108,7 +108,7 @@ class SequentialTest : public QObject {
     QCOMPARE(to_string(notes[0].place), std::string("model.compute_dtype"));
   }
 
-  void each_fault_is_told_at_its_entry_with_what_would_be_right() {
+  void each_fault_is_reported_at_its_entry_with_what_would_be_right() {
     struct Case {
       std::string input;
       TextList layers;

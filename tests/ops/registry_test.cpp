@@ -42,7 +42,7 @@ class RegistryTest : public QObject {
     QCOMPARE(names.size(), tested.size());
   }
 
-  void an_unknown_op_is_told_with_a_near_name() {
+  void an_unknown_op_is_reported_with_a_near_name() {
     try {
       op_definition("einsun");
       QFAIL("found");
@@ -72,7 +72,7 @@ class RegistryTest : public QObject {
     }
   }
 
-  void operands_of_another_type_are_refused_and_told_which_they_may_be() {
+  void operands_of_another_type_are_refused_and_reported_with_which_they_may_be() {
     const TensorType x = array({12, 6}), y = tokens({12, 6}), z = half({12, 6});
     for (const OpCase& one : std::vector<OpCase>{{"gelu", {y}, {}, {}},
                                                  {"scale", {y}, ScaleAttributes{2}, {}},

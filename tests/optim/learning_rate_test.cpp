@@ -88,7 +88,7 @@ class LearningRateTest : public QObject {
     QCOMPARE(of("warmup_constant", warm), std::string());
   }
 
-  void a_schedule_that_nobody_knows_is_told_with_a_near_one() {
+  void a_schedule_that_nobody_knows_is_reported_with_a_near_one() {
     try {
       resolved({{"learning_rate", 0.1}, {"schedule", std::string("cosine_decey")}});
       QFAIL("accepted");
@@ -98,7 +98,7 @@ class LearningRateTest : public QObject {
     }
   }
 
-  void options_of_other_schedules_are_told_to_say_nothing() {
+  void options_of_other_schedules_are_reported_to_say_nothing() {
     const OptionList options = resolved({{"learning_rate", 0.1},
                                          {"schedule", std::string("warmup_constant")},
                                          {"warmup_steps", int64_t{5}},

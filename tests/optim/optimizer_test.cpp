@@ -172,7 +172,7 @@ class OptimizerTest : public QObject {
     }
   }
 
-  void a_pattern_of_the_mask_that_matches_no_parameter_is_told() {
+  void a_pattern_of_the_mask_that_matches_no_parameter_is_reported() {
     const OptionList masked =
         options_of("adamw", {{"learning_rate", 0.5}, {"decay_mask", std::string("**/kernel, **/scale")}});
     const std::vector<Error> notes =

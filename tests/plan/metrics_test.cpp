@@ -35,7 +35,7 @@ class MetricsTest : public QObject {
     QVERIFY(codes({}).empty());
   }
 
-  void names_are_told_apart() {
+  void names_are_reported_apart() {
     QCOMPARE(codes({"loss", "loss"}), std::vector<std::string>{"metric_name"});
     QCOMPARE(codes({""}), std::vector<std::string>{"metric_name"});
   }

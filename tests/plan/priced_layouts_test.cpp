@@ -42,7 +42,7 @@ double simulated(const LayoutProblem& problem, const LayoutChoice& choice) {
 }
 
 double simulated_as_written(const LayoutProblem& problem) {
-  LayoutProblem fixed{problem.graph, problem.mesh, problem.start.lies, problem.prices};
+  LayoutProblem fixed{problem.graph, problem.mesh, problem.start.defined, problem.prices};
   fixed.bucket_bytes = problem.bucket_bytes;
   fixed.microbatches = problem.microbatches;
   return simulated(fixed, fixed_choice(problem.start.placements, problem.graph.values.size()));

@@ -106,7 +106,7 @@ class SchedulesTest : public QObject {
     }
   }
 
-  // Without transfers: GPipe and 1F1B (s - 1) / (m + s - 1); interleaved that over chunks, of the time of one stretch.
+  // Without transfers: GPipe and 1F1B (s - 1) / (m + s - 1); interleaved that over chunks, of the time of one chunk.
   void bubbles_are_those_of_the_papers() {
     for (const char* name : {"gpipe", "1f1b"}) {
       for (const PipelineShape& shape : legal_shapes(*find_schedule(name))) {

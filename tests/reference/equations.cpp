@@ -15,7 +15,7 @@ std::string letters_of(const std::string& text) {
 }
 
 // The sizes of an equation's letters, and a position for each. Joined dimensions are major to minor and arrays
-// row-major, so brackets do not change where an element lies.
+// row-major, so brackets do not change where an element is.
 class Letters {
  public:
   explicit Letters(const Call& call) {

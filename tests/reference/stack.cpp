@@ -6,7 +6,7 @@ namespace shardscope::reference {
 
 namespace {
 
-// Where element `index` of part `part` lies in the array of all parts.
+// Where element `index` of part `part` is in the array of all parts.
 int64_t in_whole(const StackAttributes& attributes, const Shape& one, int64_t part, int64_t index) {
   int64_t behind = 1;
   for (size_t d = static_cast<size_t>(attributes.dimension); d < one.size(); ++d) behind *= one[d];

@@ -219,21 +219,21 @@ class DirectionsTest : public QObject {
                                         QRegularExpression::MultilineOption);
     static const QRegularExpression folder("`([\\w/]+)`");
     const QString document = read_text(root + "/docs/architecture.md");
-    QMap<QString, QStringList> told;
+    QMap<QString, QStringList> reported;
     for (auto match = row.globalMatch(document); match.hasNext();) {
       const QRegularExpressionMatch found = match.next();
-      QStringList& used = told[found.captured(1)];
+      QStringList& used = reported[found.captured(1)];
       for (auto name = folder.globalMatch(found.captured(2)); name.hasNext();) used += name.next().captured(1);
     }
     QStringList wrong;
     for (auto module = may_use.begin(); module != may_use.end(); ++module) {
-      QStringList used = *module, said = told.value(module.key());
+      QStringList used = *module, said = reported.value(module.key());
       used.sort();
       said.sort();
-      if (!told.contains(module.key()) || used != said)
+      if (!reported.contains(module.key()) || used != said)
         wrong += QString("%1 may use %2").arg(module.key(), used.isEmpty() ? "nothing" : used.join(", "));
     }
-    for (const QString& module : told.keys())
+    for (const QString& module : reported.keys())
       if (!may_use.contains(module)) wrong += module + " is not a module";
     for (const QString& row : wrong) qWarning("%s", qPrintable(row));
     QVERIFY2(wrong.isEmpty(), "docs/architecture.md should say this");

@@ -25,7 +25,7 @@ class PluralsTest : public QObject {
         "(?<!at most )(?<!at least )(?<!more than )(?<!first )(\\{\\}|%\\d|%n) "
         "(steps|devices|ranks|rows|hosts|stages|microbatch(es|\\(es\\))|layers|arrays|lines|plans|collectives|"
         "parameters|"
-        "restarts|tokens|cores|pieces|checkpoints|changes|problems|mesh(es)?|instructions|stretches|files)\\b");
+        "restarts|tokens|cores|pieces|checkpoints|changes|problems|mesh(es)?|instructions|chunks|files)\\b");
     static const QRegularExpression of_several("== 1 \\?|> 1\\)|> 1 \\?|< 2 \\?|<= 12 \\?");
     const QStringList several = {
         "the mean of {} stages",                 // engine/lint/rules/stage_imbalance.cpp: of a pipeline

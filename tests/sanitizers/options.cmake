@@ -1,4 +1,4 @@
-# For sanitizer builds: which tests run (not the training at full size; under the thread sanitizer only the rooms that
+# For sanitizer builds: which tests run (not the training at full size; under the thread sanitizer only the modules that
 # run in threads), their time, and their environment, in which the first finding ends a process; tsan.supp names what is
 # not ours.
 set(test_timeout 600)

@@ -31,7 +31,7 @@ HostLink launcher(int socket) {
   return HostLink::of_launcher(socket, [](uint32_t host) { return secrets.contains(host) ? secrets.at(host) : ""; });
 }
 
-// Lets both sides say and hear what they can; what one of them throws, as text.
+// Lets both sides send and receive what they can; what one of them throws, as text.
 std::string converse(HostLink& one, HostLink& other) {
   try {
     for (int i = 0; i < 6; ++i) {

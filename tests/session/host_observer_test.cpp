@@ -47,21 +47,21 @@ class HostObserverTest : public QObject {
     HostObserver observer(path, {0, 1});
     std::vector<StepRecord> steps;
     std::vector<std::pair<TraceChoice, RankTrace>> traces;
-    bool is_running = false, absent = true, more_than_all = false, untold_more = false;
+    bool is_running = false, absent = true, more_than_all = false, unreported_more = false;
     QVERIFY(QTest::qWaitFor(
         [&] {
           const HostReport report = observer.look();
           const RankReport& rank = report.ranks[1];
           absent &= !report.ranks[0].observation.status && report.ranks[0].observation.process.pid == 0;
           more_than_all |= rank.steps.size() > HostObserver::steps_a_look;
-          untold_more |= rank.steps.size() == HostObserver::steps_a_look && !report.more;
+          unreported_more |= rank.steps.size() == HostObserver::steps_a_look && !report.more;
           steps.insert(steps.end(), rank.steps.begin(), rank.steps.end());
           traces.insert(traces.end(), rank.traces.begin(), rank.traces.end());
           is_running = rank.observation.status && rank.observation.status->state == RankState::running;
           return is_running && steps.size() == 700 && !traces.empty();
         },
         60000));
-    QVERIFY(absent && !more_than_all && !untold_more);
+    QVERIFY(absent && !more_than_all && !unreported_more);
     QCOMPARE(traces.size(), size_t{1});
     QCOMPARE(traces[0].second.step, int64_t{699});
     for (size_t i = 0; i < steps.size(); ++i) QCOMPARE(steps[i].step, static_cast<int64_t>(i));

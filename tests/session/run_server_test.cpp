@@ -93,19 +93,19 @@ class RunServerTest : public QObject {
   void a_client_that_does_not_read_is_dropped_at_its_bound_and_no_other() {
     Client silent(server_->path()), attentive(server_->path());
     serve();
-    std::string heard;
+    std::string received;
     const std::string line = std::string(999, 'x') + "\n";
     int lines = 0;
     while (server_->clients() == 2 && lines < 10000) {
       server_->send(line);
       ++lines;
-      heard += attentive.receive();
+      received += attentive.receive();
     }
     QCOMPARE(server_->clients(), size_t{1});
     QVERIFY(lines * line.size() > bound);
     serve();
-    heard += attentive.receive();
-    QCOMPARE(heard.size(), std::string("hello\n").size() + static_cast<size_t>(lines) * line.size());
+    received += attentive.receive();
+    QCOMPARE(received.size(), std::string("hello\n").size() + static_cast<size_t>(lines) * line.size());
     silent.receive();
     QVERIFY(silent.is_closed());
   }
@@ -115,12 +115,12 @@ class RunServerTest : public QObject {
     Client client(server_->path());
     serve(1);
     server_->send("line\n");
-    std::string heard;
-    for (int i = 0; i < 1000 && heard.size() < greeting_.size() + 5; ++i) {
-      heard += client.receive();
+    std::string received;
+    for (int i = 0; i < 1000 && received.size() < greeting_.size() + 5; ++i) {
+      received += client.receive();
       serve(1);
     }
-    QCOMPARE(heard.size(), greeting_.size() + 5);
+    QCOMPARE(received.size(), greeting_.size() + 5);
   }
 
   void one_client_is_greeted_and_one_answered_at_a_time() {
@@ -150,7 +150,7 @@ class RunServerTest : public QObject {
     server_->send_to(99, "nobody\n");
   }
 
-  void a_stop_is_heard_from_a_client_that_does_not_read() {
+  void a_stop_is_received_from_a_client_that_does_not_read() {
     Client client(server_->path());
     serve();
     for (int i = 0; i < 50; ++i) server_->send(std::string(1000, 'x') + "\n");
@@ -199,7 +199,7 @@ class RunServerTest : public QObject {
     QCOMPARE(next.receive(), std::string("hello\n"));
   }
 
-  void without_descriptors_the_listener_rests_and_is_heard_again_later() {
+  void without_descriptors_the_listener_rests_and_is_received_again_later() {
     const std::vector<pollfd> quiet = [this] {
       std::vector<pollfd> entries;
       server_->add_poll_entries(entries);

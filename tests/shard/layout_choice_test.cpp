@@ -31,7 +31,8 @@ LayoutProblem problem_with_start(const RandomGraph& one) {
 }
 
 bool gives_up(const LayoutChoice& choice) {
-  return std::find(choice.regather.begin(), choice.regather.end(), true) != choice.regather.end();
+  return std::find(choice.reshard_after_forward.begin(), choice.reshard_after_forward.end(), true) !=
+         choice.reshard_after_forward.end();
 }
 
 }  // namespace
@@ -97,8 +98,8 @@ class LayoutChoiceTest : public QObject {
     QVERIFY(choose_layouts(problem_of(one), {}, source.get_token()).empty());
   }
 
-  // A kernel that lies as [b, a] on a dimension that a product splits over both: its order is taken over, and nothing
-  // moves.
+  // A kernel that is laid out as [b, a] on a dimension that a product splits over both: its order is taken over, and
+  // nothing moves.
   void the_orders_of_axes_that_pins_use_are_tried() {
     RandomGraph one;
     one.mesh = Mesh({{"a", 2}, {"b", 2}});

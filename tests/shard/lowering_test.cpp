@@ -155,15 +155,15 @@ class LoweringTest : public QObject {
       const RandomGraph one = graphs.next();
       const LayoutProblem problem = problem_of(one);
       const LayoutChoice choices = choose_layouts(problem);
-      LayoutChoice regathered = choices;
-      regathered.regather.assign(one.graph.values.size(), false);
-      for (StateId id : one.graph.trainable()) regathered.regather[one.graph.states[id].before] = true;
-      const Program program = lower(problem, regathered).program;
+      LayoutChoice resharded = choices;
+      resharded.reshard_after_forward.assign(one.graph.values.size(), false);
+      for (StateId id : one.graph.trainable()) resharded.reshard_after_forward[one.graph.states[id].before] = true;
+      const Program program = lower(problem, resharded).program;
       verify(program, one.graph, one.mesh);
       for (const Task& task : program.tasks) {
         for (int input : task.inputs) {
           const ProgramValue& value = program.values[input];
-          QVERIFY(!regathered.regather[value.graph_value] || !value.moved);
+          QVERIFY(!resharded.reshard_after_forward[value.graph_value] || !value.moved);
         }
       }
       again += program.values.size() > lower(problem, choices).program.values.size();

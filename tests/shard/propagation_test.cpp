@@ -22,9 +22,9 @@ struct Put {
   OpId op;
 };
 
-std::vector<Sharding> layouts_of(const RandomGraph& one, std::vector<Put>* heard = nullptr) {
+std::vector<Sharding> layouts_of(const RandomGraph& one, std::vector<Put>* received = nullptr) {
   return propagate(one.graph, one.mesh, one.pins, [&](ValueId value, int dim, AxisIndex axis, OpId op) {
-    if (heard) heard->push_back({value, dim, axis, op});
+    if (received) received->push_back({value, dim, axis, op});
   });
 }
 
@@ -130,13 +130,13 @@ class PropagationTest : public QObject {
     RandomGraphs graphs(3);
     for (int i = 0; i < graph_count; ++i) {
       const RandomGraph one = graphs.next();
-      std::vector<Put> heard;
-      const std::vector<Sharding> layouts = layouts_of(one, &heard);
+      std::vector<Put> received;
+      const std::vector<Sharding> layouts = layouts_of(one, &received);
       std::vector<Sharding> replayed;
       for (size_t v = 0; v < layouts.size(); ++v) {
         replayed.push_back(one.pins[v] ? *one.pins[v] : Sharding::replicated(layouts[v].rank));
       }
-      for (const Put& put : heard) {
+      for (const Put& put : received) {
         replayed[put.value].dims[put.dim].push_back(put.axis);
         const Op& op = one.graph.ops[put.op];
         QVERIFY(op.phase == Phase::forward);
@@ -167,9 +167,9 @@ class PropagationTest : public QObject {
       RandomGraph one = graphs.next();
       const std::vector<Sharding> layouts = layouts_of(one);
       for (size_t v = 0; v < layouts.size(); ++v) one.pins[v] = layouts[v];
-      std::vector<Put> heard;
-      QVERIFY(layouts_of(one, &heard) == layouts);
-      QVERIFY(heard.empty());
+      std::vector<Put> received;
+      QVERIFY(layouts_of(one, &received) == layouts);
+      QVERIFY(received.empty());
     }
   }
 
@@ -238,7 +238,7 @@ class PropagationTest : public QObject {
       one.pins = {{}, row.split, {}};
       QVERIFY(layouts_of(one)[0] == row.joined && layouts_of(one)[2] == row.joined);
     }
-    // Inside heads that are not single, an axis cannot be told in the joined dimension.
+    // Inside heads that are not single, an axis cannot be distinguished in the joined dimension.
     one.pins = {{}, split({}, {2}), {}};
     QVERIFY(layouts_of(one)[0] == joined({}) && layouts_of(one)[2] == joined({}));
     one.pins = {{}, split({0}, {2}), {}};

@@ -30,7 +30,7 @@ struct RandomGraph {
   std::vector<ValueId> cotangents;
 
   std::vector<int> kept() const { return {graph.outputs.at("loss"), graph.outputs.at("accuracy")}; }
-  // What follows a parameter lies as it, and first values as they are stored.
+  // What follows a parameter is laid out as it, and first values as they are stored.
   void pin_states() {
     for (const State& state : graph.states) {
       if (state.follows != no_id) pins[state.before] = pins[graph.states[state.follows].before];

@@ -225,7 +225,7 @@ class SpecRulesTest : public QObject {
     QVERIFY(of(resolved, targets, "logits").spec.dims.empty());
   }
 
-  void a_state_lies_as_its_parameter_unless_something_names_it() {
+  void a_state_is_sharded_as_its_parameter_unless_something_names_it() {
     const std::vector<SpecTarget> targets = {
         parameter("params/a/kernel", {8, 16}), state("optimizer/mu/params/a/kernel", {8, 16}, 0),
         state("optimizer/nu/params/a/kernel", {8, 16}, 0), state("optimizer/row/params/a/kernel", {8}, 0),
@@ -301,7 +301,7 @@ class SpecRulesTest : public QObject {
     }
   }
 
-  void a_pattern_that_does_not_divide_is_told_once_for_each_shape() {
+  void a_pattern_that_does_not_divide_is_reported_once_for_each_shape() {
     const ResolvedSpecs resolved =
         resolve_specs(sharding(R"({"rules": [{"names": "params/**/kernel", "spec": ["data"]}]})"), Mesh({{"data", 3}}),
                       decoder_targets(5));

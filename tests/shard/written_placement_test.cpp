@@ -29,7 +29,7 @@ Written written(const RandomGraph& one) {
   result.placements = written_placements(one.graph, one.mesh,
                                          written_layouts(one.graph, one.mesh, one.pins, propagated, one.cotangents));
   const WorkPrices prices(reference_host(), one.mesh);
-  const LayoutProblem problem{one.graph, one.mesh, result.placements.lies, prices};
+  const LayoutProblem problem{one.graph, one.mesh, result.placements.defined, prices};
   result.program = lower(problem, fixed_choice(result.placements.placements, one.pins.size())).program;
   return result;
 }
@@ -146,7 +146,7 @@ class WrittenPlacementTest : public QObject {
       const RandomGraph one = graphs.next();
       const Written result = written(one);
       for (size_t v = 0; v < one.pins.size(); ++v) {
-        if (one.pins[v]) QVERIFY(result.placements.lies[v] == one.pins[v]);
+        if (one.pins[v]) QVERIFY(result.placements.defined[v] == one.pins[v]);
       }
     }
   }
@@ -190,7 +190,7 @@ class WrittenPlacementTest : public QObject {
     QVERIFY((kernel_moves == std::vector{InstructionKind::all_gather, InstructionKind::reduce_scatter}));
   }
 
-  void a_vocabulary_that_is_split_is_looked_up_where_it_lies() {
+  void a_vocabulary_that_is_split_is_looked_up_where_it_is() {
     Network network;
     ValueId tokens = network.input("more");
     ValueId x = network.apply("embedding", {tokens, network.parameter({16, 8}, {{1}, {}})})[0];

@@ -99,7 +99,7 @@ class FlowGraphTest : public QObject {
     QVERIFY(said > 0 && layouts > 0);
   }
 
-  void no_two_nodes_overlap_and_each_lies_in_its_lane() {
+  void no_two_nodes_overlap_and_each_is_in_its_lane() {
     for_each_graph([](const Plan&, int, const FlowGraph& graph) {
       int next = 0;
       for (size_t l = 0; l < graph.lanes.size(); ++l) {

@@ -14,7 +14,7 @@ using namespace shardscope;
 class MachineGeometryTest : public QObject {
   Q_OBJECT
 
-  static bool lies_in(const PictureRect& inner, const PictureRect& outer) {
+  static bool is_inside(const PictureRect& inner, const PictureRect& outer) {
     constexpr double rounding = 1e-6;
     return inner.x >= outer.x - rounding && inner.y >= outer.y - rounding &&
            inner.right() <= outer.right() + rounding && inner.bottom() <= outer.bottom() + rounding;
@@ -51,9 +51,9 @@ class MachineGeometryTest : public QObject {
         QVERIFY(cell.place.width >= 0 && cell.place.height >= 0);
         int boxes = 0;
         for (const MachinePicture::Box& box : picture.boxes) {
-          QVERIFY(lies_in(box.place, place));
+          QVERIFY(is_inside(box.place, place));
           if (topology.unit(box.level, cell.device) != box.unit) continue;
-          QVERIFY(lies_in(cell.place, box.place));
+          QVERIFY(is_inside(cell.place, box.place));
           ++boxes;
         }
         QCOMPARE(boxes, topology.level_count());

@@ -102,7 +102,7 @@ class MeshPictureTest : public QObject {
     }
   }
 
-  void a_border_lies_between_devices_of_different_hosts_and_nowhere_else() {
+  void a_border_is_between_devices_of_different_hosts_and_nowhere_else() {
     const Mesh mesh({{"data", 4}, {"model", 2}});
     const MeshPicture picture = lay_out(mesh);
     const std::vector<int> host_of{0, 0, 0, 1, 1, 1, 1, 1};
@@ -137,7 +137,7 @@ class MeshPictureTest : public QObject {
                    qPrintable(QString("%1 and %2").arg(device).arg(next)));
   }
 
-  void a_host_s_name_lies_among_its_own_devices() {
+  void a_host_s_name_is_among_its_own_devices() {
     for (const Mesh& mesh : {Mesh({{"data", 4}, {"model", 2}}), Mesh({{"data", 64}, {"model", 64}}),
                              Mesh({{"pipeline", 4}, {"data", 8}, {"model", 4}})}) {
       const MeshPicture picture = lay_out(mesh);

@@ -85,7 +85,7 @@ class PipelineGeometryTest : public QObject {
     QCOMPARE(picture.rows[1].blocks[0].end, 0.25);
   }
 
-  void blocks_follow_each_other_and_what_lies_between_is_the_timelines_bubble() {
+  void blocks_follow_each_other_and_what_is_between_is_the_timelines_bubble() {
     const Plan plan = two_stages();
     const PipelinePicture picture = predicted_pipeline(plan);
     QCOMPARE(picture.seconds, plan.simulation.seconds);

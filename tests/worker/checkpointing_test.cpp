@@ -151,12 +151,12 @@ class CheckpointingTest : public QObject {
     QVERIFY(run.was_said("going on from " + run.step(2)));
   }
 
-  void every_call_that_fails_ends_the_run_with_its_place_or_lets_it_go_on() {
+  void every_call_that_fails_ends_the_run_with_its_place_or_lets_it_continue() {
     const Plan plan = small_plan();
-    for (bool go_on : {false, true}) {
+    for (bool keep_going : {false, true}) {
       for (int fatal = 1;; ++fatal) {
         Run run;
-        run.options.continue_after_error = go_on;
+        run.options.continue_after_error = keep_going;
         run.options.keep = 1;
         std::atomic<int> number = 0;
         std::string at;
@@ -174,7 +174,7 @@ class CheckpointingTest : public QObject {
           QCOMPARE(error.code, std::string());
           QVERIFY(run.was_said(at) && run.was_said("not removed yet"));
           QCOMPARE(list_checkpoints(run.path()).back().step, int64_t{2});
-        } else if (go_on) {
+        } else if (keep_going) {
           QCOMPARE(error.code, std::string());
           QVERIFY(run.was_said(at) && run.was_said("No space left on device"));
           QCOMPARE(list_checkpoints(run.path()).back().step, int64_t{2});

@@ -24,7 +24,7 @@ struct MachinePicture {
     PictureRect place;
   };
 
-  std::vector<Box> boxes;  // each behind the one that it lies in
+  std::vector<Box> boxes;  // each behind the one that it is in
   std::vector<Cell> devices;
 };
 

@@ -32,7 +32,7 @@ std::optional<InstructionId> sender_of(const Plan& plan, int channel) {
   return std::nullopt;
 }
 
-bool lays_out_anew(const Instruction& instruction) {
+bool moves_data(const Instruction& instruction) {
   return !instruction.as<Compute>() && !instruction.as<CollectiveDone>();
 }
 
@@ -53,7 +53,7 @@ class Maker {
       chosen.step = *sender;
     }
     const Instruction& instruction = at(chosen.step);
-    if (!lays_out_anew(instruction) || chosen.number >= array_count(instruction)) return std::nullopt;
+    if (!moves_data(instruction) || chosen.number >= array_count(instruction)) return std::nullopt;
     std::vector<Operand> chain{chosen};
     if (instruction.kind() != InstructionKind::send) {
       while (const std::optional<Operand> before = maker_of(chain.front())) chain.insert(chain.begin(), *before);
@@ -108,7 +108,7 @@ class Maker {
   }
 
   static std::optional<int> place_in(const Instruction& instruction, std::span<const int> values, int value) {
-    if (!lays_out_anew(instruction) || is_transfer(instruction.kind())) return std::nullopt;
+    if (!moves_data(instruction) || is_transfer(instruction.kind())) return std::nullopt;
     const auto found = std::ranges::find(values, value);
     return found == values.end() ? std::nullopt : std::optional(static_cast<int>(found - values.begin()));
   }
@@ -153,7 +153,7 @@ std::span<const int> moved_values(const Instruction& instruction) {
 }
 
 bool can_replay(const Instruction& instruction) {
-  return lays_out_anew(instruction) && !moved_values(instruction).empty();
+  return moves_data(instruction) && !moved_values(instruction).empty();
 }
 
 std::optional<Replay> make_replay(std::shared_ptr<const Plan> plan, InstructionId step, int operand) {

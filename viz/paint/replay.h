@@ -10,7 +10,7 @@
 
 namespace shardscope {
 
-// One step of a plan that lays an array out anew, as a film: who gives which piece to whom.
+// One step of a plan that moves an array, as a film: who gives which piece to whom.
 struct ReplayLeg {
   InstructionId step;
   PieceMoves moves;
@@ -37,7 +37,7 @@ struct Replay {
   int ticks = 0;
 };
 
-// Whether a step lays arrays out anew; a receive has them as outputs, others as inputs.
+// Whether a step shards arrays out anew; a receive has them as outputs, others as inputs.
 bool can_replay(const Instruction& instruction);
 std::span<const int> moved_values(const Instruction& instruction);
 

@@ -16,7 +16,7 @@ std::vector<Fault> fragmentation_faults(const LintSubject& subject) {
   Fault fault;
   fault.place = "schedule";
   fault.message =
-      fmt::format("at its peak {:.0f} % of the arena, {:.1f} of {:.1f} MiB, lies unused between buffers", 100 * share,
+      fmt::format("at its peak {:.0f} % of the arena, {:.1f} of {:.1f} MiB, is unused between buffers", 100 * share,
                   static_cast<double>(unused) / (1 << 20), static_cast<double>(totals.memory_total) / (1 << 20));
   fault.bytes = unused;
   fault.no_fix = "another rematerialisation or number of microbatches changes what is held at the peak";

@@ -23,7 +23,7 @@ PipelineOrder gpipe_order(const PipelineShape& shape) {
 
 std::vector<Error> check_one_chunk(const PipelineShape& shape) {
   if (shape.chunks == 1) return {};
-  return {{"chunks", "this schedule gives each device one stretch of layers, not " + std::to_string(shape.chunks),
+  return {{"chunks", "this schedule gives each device one chunk of layers, not " + std::to_string(shape.chunks),
            "pipeline.chunks", "1, or the schedule \"interleaved\""}};
 }
 

@@ -7,7 +7,7 @@ namespace shardscope {
 namespace {
 
 // Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", 2021: each device holds several
-// stretches of layers, and works on as many microbatches as there are stages before it goes on to its next stretch. 2
+// chunks of layers, and works on as many microbatches as there are stages before it goes on to its next chunk. 2
 // stages of 2 chunks, 2 microbatches; a and b are chunks:
 //
 //   device 0  F0a F1a F0b F1b ... ... B0b B0b ... B1b B1b B0a B0a B1a B1a

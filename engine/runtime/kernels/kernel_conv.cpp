@@ -58,7 +58,7 @@ class Patches {
   }
 
  private:
-  // Of row y of an output's window what lies in its picture; empty where nothing does.
+  // Of row y of an output's window what is in its picture; empty where nothing does.
   struct Run {
     int64_t in_pictures, in_row, length;
   };
@@ -114,7 +114,7 @@ class BlockProducts {
   std::optional<MatrixProduct> whole_, rest_;
 };
 
-// What the three have in common: of two operands and a result one is the pictures, and one lies as the outputs.
+// What the three have in common: of two operands and a result one is the pictures, and one is laid out as the outputs.
 class ConvolutionKernel : public Kernel {
  protected:
   ConvolutionKernel(const KernelArguments& arguments, const TensorView& pictures, const TensorView& outputs,

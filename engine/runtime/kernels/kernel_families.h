@@ -14,7 +14,7 @@ struct NamedKernel {
   KernelFactory factory;
 };
 
-// Each kernel family (one file) gives its kernels; what they compute is told in engine/ops.
+// Each kernel family (one file) gives its kernels; what they compute is given in engine/ops.
 std::vector<NamedKernel> accumulate_kernels();
 std::vector<NamedKernel> activation_kernels();
 std::vector<NamedKernel> adam_kernels();

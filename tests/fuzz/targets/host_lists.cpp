@@ -18,11 +18,11 @@ std::vector<HostSlots> parse(const std::vector<std::string>& words) {
 std::string fault_of(const std::vector<HostRanks>& hosts) {
   int next = 0;
   for (const HostRanks& host : hosts) {
-    if (host.first_rank != next || host.ranks < 1) return "lays ranks over hosts with gaps";
+    if (host.first_rank != next || host.ranks < 1) return "places ranks over hosts with gaps";
     if (host.name.empty() || host.name[0] == '-' || host.name.size() > 255) return "takes a name that is none";
     next += host.ranks;
   }
-  return next == ranks ? "" : "lays too few ranks over hosts";
+  return next == ranks ? "" : "places too few ranks over hosts";
 }
 
 // The first word says what the others are. One in eight is given to the program.

@@ -12,11 +12,11 @@ namespace shardscope {
 
 // An integer that fits. Throws std::invalid_argument. `Json`: nlohmann::json or ordered_json.
 template <class Json>
-int64_t told_number(const Json& json);
+int64_t stored_number(const Json& json);
 // Sizes from 0 on. Throws std::invalid_argument, also for more dimensions than an array may have.
 template <class Json>
-Shape told_shape(const Json& json);
+Shape stored_shape(const Json& json);
 // Nothing where a size is negative, or the product of all sizes but zeros does not fit.
-std::optional<int64_t> told_bytes(const TensorType& type);
+std::optional<int64_t> stored_bytes(const TensorType& type);
 
 }  // namespace shardscope
