@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "engine/base/plural.h"
@@ -15,15 +14,13 @@
 #include "engine/cli/text_table.h"
 #include "engine/cli/written_run_file.h"
 #include "engine/compile/compile.h"
-#include "engine/config/write.h"
 #include "engine/mesh/device_count.h"
 #include "engine/search/search.h"
+#include "engine/search/search_json.h"
 
 namespace shardscope {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct SearchArguments {
   RunFileArguments run_file;
@@ -73,41 +70,6 @@ struct SearchArguments {
     request.at_most_seconds = seconds;
   }
 };
-
-Json json_of(const Found& found, const SearchRequest& request) {
-  const Json run = Json::parse(write_run_config(run_of(request.plan.config, found.candidate)));
-  return {{"candidate", found.index},
-          {"strategy", run.value("strategy", Json::object())},
-          {"mode", found.candidate.mode == LayoutMode::fastest ? "fastest" : "as_written"},
-          {"seconds_per_step", found.seconds},
-          {"memory_bytes", found.memory_bytes},
-          {"device_hours_per_step", found.seconds * static_cast<double>(request.devices) / 3600},
-          {"mfu", found.mfu > 0 ? Json(found.mfu) : Json()},
-          {"exposed_communication", found.exposed_share},
-          {"bubble", found.bubble},
-          {"limited_by", found.limit}};
-}
-
-std::string result_json(const SearchResult& result, const SearchRequest& request) {
-  Json front = Json::array(), fastest = Json::array();
-  for (const Found& found : result.front) front.push_back(json_of(found, request));
-  for (const Found& found : result.fastest) fastest.push_back(json_of(found, request));
-  const SearchSpaceCounts& space = result.space;
-  const Json json = {{"space",
-                      {{"candidates", space.candidates},
-                       {"pruned_by_states", space.too_large},
-                       {"pruned_by_compute", space.too_slow},
-                       {"pruned_by_plans", space.dominated},
-                       {"planned", space.planned},
-                       {"refused", space.illegal},
-                       {"above_limit", space.above_limit},
-                       {"open", space.open}}},
-                     {"devices", request.devices},
-                     {"front", front},
-                     {"fastest", fastest},
-                     {"gap", result.gap}};
-  return json.dump(1) + '\n';
-}
 
 std::string table_of(const std::vector<Found>& list) {
   using Align = TextTable::Align;
@@ -162,7 +124,7 @@ int run_search(const SearchArguments& arguments) {
     say("cancelled; nothing was written");
     return exit_by_signal + cancel.first();
   }
-  print_lines(arguments.as_json ? result_json(result, request) : result_text(result, request));
+  print_lines(arguments.as_json ? search_json(result, request) : result_text(result, request));
   if (arguments.write.empty()) return result.fastest.empty() ? exit_failed_run : exit_ok;
   const auto count = static_cast<int64_t>(result.fastest.size());
   if (arguments.candidate < 1 || arguments.candidate > count) {

@@ -114,7 +114,7 @@ ExportKind picture(const char* form, const char* what) {
   };
   ExportKind kind{
       form,  what,
-      form,  {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "machine", "run"},
+      form,  {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "machine", "search", "run"},
       false, write};
   kind.step_pages = {"collectives", "timeline"};
   kind.is_picture = true;

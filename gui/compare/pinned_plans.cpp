@@ -40,18 +40,42 @@ const Sharding* PinnedPlan::layout(const std::string& array) const {
 
 PinnedPlans::PinnedPlans(Workspace& workspace, QObject* parent) : QObject(parent), workspace_(workspace) {}
 
+bool PinnedPlans::is_pinned(const Plan& plan) const {
+  return std::ranges::any_of(pins_, [&](const auto& pin) { return pin && pin->plan->hash == plan.hash; });
+}
+
+void PinnedPlans::put(size_t place, PinnedPlan pin, bool is_found) {
+  pins_[place] = std::move(pin);
+  pinned_as_[place] = ++pins_made_;
+  is_found_[place] = is_found;
+  emit changed();
+}
+
 int PinnedPlans::pin() {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  if (!workspace_.planner.is_current()) return -1;
-  for (int place = 0; place < count; ++place)
-    if (at(place) && at(place)->plan->hash == plan->hash) return -1;
+  if (!workspace_.planner.is_current() || is_pinned(*plan)) return -1;
   const auto free = std::ranges::find_if(pins_, [](const auto& pin) { return !pin; });
   const auto place =
       free != pins_.end() ? free - pins_.begin() : std::ranges::min_element(pinned_as_) - pinned_as_.begin();
-  pins_[static_cast<size_t>(place)].emplace(plan, workspace_.planner.index());
-  pinned_as_[static_cast<size_t>(place)] = ++pins_made_;
-  emit changed();
+  put(static_cast<size_t>(place), PinnedPlan(plan, workspace_.planner.index()), false);
   return static_cast<int>(place);
+}
+
+PinnedPlans::Pinning PinnedPlans::pin_found(std::shared_ptr<const Plan> plan, const PlanIndex& index,
+                                            const QString& title) {
+  if (is_pinned(*plan)) return Pinning::known;
+  std::optional<size_t> place;
+  for (size_t i = 0; i < pins_.size(); ++i) {
+    const bool is_free = !pins_[i].has_value(), was_free = place && !pins_[*place].has_value();
+    if (!is_free && !is_found_[i]) continue;
+    if (!place || (is_free && !was_free) || (is_free == was_free && !is_free && pinned_as_[i] < pinned_as_[*place]))
+      place = i;
+  }
+  if (!place) return Pinning::full;
+  PinnedPlan pin(std::move(plan), index);
+  pin.title = title;
+  put(*place, std::move(pin), true);
+  return Pinning::pinned;
 }
 
 const PinnedPlan* PinnedPlans::at(int place) const {
@@ -83,6 +107,7 @@ void PinnedPlans::unpin(int place) {
 void PinnedPlans::keep_those_of(const PinnedPlans& other) {
   pins_ = other.pins_;
   pinned_as_ = other.pinned_as_;
+  is_found_ = other.is_found_;
   pins_made_ = other.pins_made_;
   emit changed();
 }

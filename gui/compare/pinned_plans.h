@@ -38,12 +38,16 @@ class PinnedPlans : public QObject {
   Q_OBJECT
  public:
   static constexpr int count = 3;
+  enum class Pinning : uint8_t { pinned, known, full };
 
   explicit PinnedPlans(Workspace& workspace, QObject* parent = nullptr);
 
   // Keeps the plan that is shown in the first free place, else in the one that was taken longest ago. Nothing while
   // there is none, or it is kept already; gives the place, -1 for none.
   int pin();
+  // Keeps another plan under a title: in a free place, else in that of the oldest of these. `full`: the person has
+  // pinned all places.
+  Pinning pin_found(std::shared_ptr<const Plan> plan, const PlanIndex& index, const QString& title);
   void unpin(int place);
   void keep_those_of(const PinnedPlans& other);
   // The document becomes what the plan was made of, as one undoable edit.
@@ -60,9 +64,13 @@ class PinnedPlans : public QObject {
   void changed();
 
  private:
+  bool is_pinned(const Plan& plan) const;
+  void put(size_t place, PinnedPlan pin, bool is_found);
+
   Workspace& workspace_;
   std::array<std::optional<PinnedPlan>, count> pins_;
   std::array<int, count> pinned_as_{};  // number of the pin
+  std::array<bool, count> is_found_{};  // it was pinned by pin_found()
   int pins_made_ = 0;
 };
 

@@ -29,7 +29,7 @@ QSpinBox* add_size(QWidget* parent, QHBoxLayout& row, const QString& name, int v
 }  // namespace
 
 ExportDialog::ExportDialog(const QString& folder, const QString& name, const QString& page, bool has_run,
-                           const ExportWish& last, QWidget* parent)
+                           const ExportWish& last, const std::vector<ExportKind>& more, QWidget* parent)
     : QDialog(parent),
       folder_(folder),
       name_(name),
@@ -45,7 +45,10 @@ ExportDialog::ExportDialog(const QString& folder, const QString& name, const QSt
   setWindowTitle(tr("Export"));
   kinds_->setObjectName("exportKind");
   kinds_->setToolTip(tr("What is written."));
-  for (const ExportKind& kind : export_kinds()) {
+  for (const ExportKind& kind : export_kinds()) all_.push_back(&kind);
+  for (const ExportKind& kind : more) all_.push_back(&kind);
+  for (const ExportKind* each : all_) {
+    const ExportKind& kind = *each;
     kinds_->addItem(QString("%1 \u2013 %2").arg(qt(kind.name), qt(kind.what)), qt(kind.name));
     if (!kind.needs_run || has_run) continue;
     auto* item = qobject_cast<QStandardItemModel*>(kinds_->model())->item(kinds_->count() - 1);
@@ -110,9 +113,7 @@ ExportDialog::ExportDialog(const QString& folder, const QString& name, const QSt
   follow_kind();
 }
 
-const ExportKind& ExportDialog::kind() const {
-  return find_export_kind(kinds_->currentData().toString().toStdString());
-}
+const ExportKind& ExportDialog::kind() const { return *all_[static_cast<size_t>(std::max(kinds_->currentIndex(), 0))]; }
 
 void ExportDialog::follow_kind() {
   const ExportKind& chosen = kind();

@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QSpinBox>
 #include <optional>
+#include <vector>
 
 #include "engine/export/export_kind.h"
 
@@ -27,9 +28,10 @@ struct ExportWish {
 class ExportDialog : public QDialog {
   Q_OBJECT
  public:
-  // `name`: of the file, without folder and suffix; `page`: the one that is seen.
+  // `name`: of the file, without folder and suffix; `page`: the one that is seen; `more`: kinds beside export_kinds(),
+  // which outlive the dialog.
   ExportDialog(const QString& folder, const QString& name, const QString& page, bool has_run, const ExportWish& last,
-               QWidget* parent = nullptr);
+               const std::vector<ExportKind>& more = {}, QWidget* parent = nullptr);
 
   ExportWish wish() const;
 
@@ -42,6 +44,7 @@ class ExportDialog : public QDialog {
   void browse();
   QString suggested() const;
 
+  std::vector<const ExportKind*> all_;
   QString folder_, name_, page_;
   QComboBox *kinds_, *pages_;
   QLabel* pages_label_;

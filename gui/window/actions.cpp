@@ -91,6 +91,8 @@ Actions::Actions(QWidget& window, QUndoStack& edits)
       sweep(make(window,
                  {"sweep", tr("Plan &all meshes"), "", tr("Plan every way to lay the devices out over the axes")},
                  QKeySequence("Ctrl+Shift+A"))),
+      search(make(window, {"search", tr("&Search strategies"), "", tr("Find the best strategies of this model")},
+                  QKeySequence("Ctrl+Shift+F"))),
       help(make(window, {"help", tr("&Help"), "", tr("The chapter of the guide about what has the keyboard")},
                 QKeySequence("F1"))),
       tour(make(window, {"tour", tr("&Tour of the window"), "", tr("A minute through the window")},

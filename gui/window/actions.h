@@ -19,7 +19,7 @@ struct Actions {
   QAction *const copy_picture, *const copy_layout;
   QAction *const undo, *const redo, *const find, *const copy;
   QAction *const mesh, *const train, *const pause, *const stop, *const attach, *const detach;
-  QAction *const palette, *const shortcuts, *const pin, *const sweep;
+  QAction *const palette, *const shortcuts, *const pin, *const sweep, *const search;
   QAction *const help, *const tour, *const about, *const bottom;
 };
 

@@ -44,6 +44,8 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
   add_page(compare_, tr("Comp&are"), tr("Plans beside each other: those you pinned, and all meshes of these devices."));
   add_page(new MachinePage(workspace), tr("Machi&ne"),
            tr("The machine that plans are made for, and what each mesh axis moves over which of its links."));
+  search_ = new SearchPage(workspace, compare_->pins());
+  add_page(search_, tr("&Search"), tr("The strategies of this model: step time against memory, and which is best."));
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
@@ -93,7 +95,7 @@ QString Centre::no_page(const QString& name, const std::vector<std::string>& mor
 
 bool Centre::is_settled() const {
   return !paints_later_ && flow_->canvas()->is_settled() && memory_->curve()->is_settled() && !comparison_->is_busy() &&
-         !timeline_->is_busy() && !compare_->is_busy();
+         !timeline_->is_busy() && !compare_->is_busy() && search_->is_settled();
 }
 
 bool Centre::replay_selected() {

@@ -8,6 +8,7 @@
 #include "gui/pages/memory_page.h"
 #include "gui/pages/mode_comparison.h"
 #include "gui/pages/timeline_page.h"
+#include "gui/search/search_page.h"
 #include "gui/window/problem_strip.h"
 #include "gui/workspace/workspace.h"
 
@@ -24,6 +25,7 @@ class Centre : public QWidget {
   void show_problems(LegalSizes& sizes);
   ProblemStrip* problems() const { return strip_; }
   ComparePage* compare() const { return compare_; }
+  SearchPage* search() const { return search_; }
   // By its title, "layout" or "compare"; false for another name.
   bool show_page(const QString& name);
   // "there is no page 'memry' (did you mean 'memory'?)"; `more`: what the caller takes besides.
@@ -53,6 +55,7 @@ class Centre : public QWidget {
   ModeComparison* comparison_;
   TimelinePage* timeline_;
   ComparePage* compare_;
+  SearchPage* search_;
   bool paints_later_ = false;
 };
 

@@ -66,9 +66,22 @@ void Exports::choose() {
   const QString folder = last_.path.isEmpty()
                              ? document.path().isEmpty() ? QDir::homePath() : QFileInfo(document.path()).path()
                              : QFileInfo(last_.path).path();
+  take_page_kinds();
   ExportDialog dialog(folder, QFileInfo(document.title()).completeBaseName(), page_name(*centre_.pages()),
-                      workspace_.matching_run() != nullptr, last_, &window_);
+                      workspace_.matching_run() != nullptr, last_, page_kinds_, &window_);
   if (dialog.exec() == QDialog::Accepted) start(dialog.wish());
+}
+
+// Those of the page that is seen; the last choice stays where there is still such a kind.
+void Exports::take_page_kinds() {
+  const std::string last = last_.kind ? last_.kind->name : "";
+  const bool is_search = centre_.pages()->currentWidget() == centre_.search();
+  page_kinds_ = is_search ? centre_.search()->export_kinds() : std::vector<ExportKind>();
+  last_.kind = nullptr;
+  for (const std::vector<ExportKind>* kinds :
+       std::initializer_list<const std::vector<ExportKind>*>{&export_kinds(), &std::as_const(page_kinds_)})
+    for (const ExportKind& kind : *kinds)
+      if (kind.name == last) last_.kind = &kind;
 }
 
 void Exports::start(ExportWish wish) {
@@ -97,7 +110,7 @@ void Exports::start(ExportWish wish) {
 
 void Exports::record(const QString& page, QSize size, TraceChoice trace,
                      std::function<void(const QPicture&, QSize)> take) {
-  recorder_ = std::make_unique<PageRecorder>(workspace_, page, size, trace, &centre_.compare()->pins());
+  recorder_ = std::make_unique<PageRecorder>(workspace_, page, size, trace, &centre_);
   connect(recorder_.get(), &PageRecorder::recorded, this, [this, take](const QPicture& picture, QSize drawn) {
     recorder_.release()->deleteLater();
     take(picture, drawn);

@@ -51,6 +51,7 @@ class Exports : public QObject {
   void hide_bar();
   void cancel();
   void take(Outcome outcome);
+  void take_page_kinds();
   std::vector<std::string> inputs() const;  // files that nothing is written over
   ExportSource source() const;
   void fail(const QString& title, const std::vector<Error>& errors);
@@ -59,6 +60,7 @@ class Exports : public QObject {
   Centre& centre_;
   QWidget& window_;
   ExportWish last_;
+  std::vector<ExportKind> page_kinds_;  // of what the page that was seen has found, beside export_kinds()
   std::unique_ptr<PageRecorder> recorder_;
   std::unique_ptr<QProgressDialog> bar_;
   QTimer bar_timer_;

@@ -108,7 +108,7 @@ void add_plan_menu(QMenuBar& bar, const Actions& actions, Document& document, Ce
   menu->addAction(tr("&Replay the selected collective"), QKeySequence("Ctrl+Shift+R"), &centre,
                   [&centre] { centre.replay_selected(); });
   menu->addSeparator();
-  menu->addActions({actions.pin, actions.sweep});
+  menu->addActions({actions.pin, actions.sweep, actions.search});
   menu->addSeparator();
   menu->addAction(tr("Show &problems"), QKeySequence("Ctrl+Shift+M"), &docks, [&docks] {
     docks.show(docks.problems());

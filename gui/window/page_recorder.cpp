@@ -17,10 +17,10 @@ constexpr QSize smallest(640, 400);
 }  // namespace
 
 PageRecorder::PageRecorder(Workspace& workspace, const QString& page, QSize size, TraceChoice trace,
-                           const PinnedPlans* pins, QObject* parent)
+                           const Centre* shown, QObject* parent)
     : QObject(parent), workspace_(workspace) {
   if (page == "run") page_ = std::make_unique<RunCurves>(workspace.run);
-  else take_page(page, trace, pins);
+  else take_page(page, trace, shown);
   mark_as_picture(*page_);
   page_->setParent(&shell_);
   page_->resize(size.expandedTo(smallest));
@@ -32,14 +32,15 @@ PageRecorder::PageRecorder(Workspace& workspace, const QString& page, QSize size
   timer_.start();
 }
 
-void PageRecorder::take_page(const QString& page, TraceChoice trace, const PinnedPlans* pins) {
+void PageRecorder::take_page(const QString& page, TraceChoice trace, const Centre* shown) {
   centre_ = std::make_unique<Centre>(workspace_);
   if (!page.isEmpty() && !centre_->show_page(page))
     throw Failure(Error{"unknown_page", centre_->no_page(page, {"run"}).toStdString(), "", ""});
   for (TraceBox* box : centre_->findChildren<TraceBox*>()) box->setCurrentIndex(box->findData(int(trace)));
   QTabWidget& pages = *centre_->pages();
+  if (shown && pages.currentWidget() == centre_->search()) centre_->search()->keep_those_of(*shown->search());
   if (pages.currentWidget() != centre_->compare()) return take_shown(pages);
-  if (pins && pins->any()) centre_->compare()->pins().keep_those_of(*pins);
+  if (shown && shown->compare()->pins().any()) centre_->compare()->pins().keep_those_of(shown->compare()->pins());
   else centre_->compare()->sweep();
   take_shown(*centre_->compare());
 }

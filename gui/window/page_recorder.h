@@ -12,14 +12,15 @@ namespace shardscope {
 // Paints a page of a workspace without showing it: as drawing commands, which a file of any form can be made of. It is
 // the content of the page, all of it and without controls (gui/export/picture_page.h). Pages that are still being made
 // are waited for. Of Compare it is the pinned plans, and without any all meshes of the devices; "run" is the curves of
-// the run.
+// the run; of Search what was found.
 class PageRecorder : public QObject {
   Q_OBJECT
  public:
   // `page` as Centre::show_page() takes it, which throws Failure where there is none; `size`: the least of the picture,
-  // which is as large as its content needs; `trace`: of the recorded steps the one that is shown; `pins` may be null.
+  // which is as large as its content needs; `trace`: of the recorded steps the one that is shown; `shown`: whose pins
+  // and whose search; may be null.
   PageRecorder(Workspace& workspace, const QString& page, QSize size, TraceChoice trace = TraceChoice::median,
-               const PinnedPlans* pins = nullptr, QObject* parent = nullptr);
+               const Centre* shown = nullptr, QObject* parent = nullptr);
 
   const QWidget& page() const { return *page_; }
 
@@ -27,7 +28,7 @@ class PageRecorder : public QObject {
   void recorded(const QPicture& picture, QSize size);  // once
 
  private:
-  void take_page(const QString& page, TraceChoice trace, const PinnedPlans* pins);
+  void take_page(const QString& page, TraceChoice trace, const Centre* shown);
   void take_shown(QTabWidget& pages);
   void look();
 

@@ -33,6 +33,9 @@ std::vector<TourStop> tour_stops(ToolBar& bar, Centre& centre, Docks& docks, QSt
       {page("compare"), Tour::tr("Which is better?"),
        Tour::tr("Pin a plan (Ctrl+P) and change something: both stand side by side. Or plan all meshes of as many "
                 "devices (Ctrl+Shift+A).")},
+      {page("search"), Tour::tr("Which strategy?"),
+       Tour::tr("Search (Ctrl+Shift+F) plans the strategies of this model and draws step time against memory. A double "
+                "click takes one.")},
       {[&verdict] { return &verdict; }, Tour::tr("The verdict"),
        Tour::tr("Memory, traffic and predicted time of a step; after an edit, what it changed. Ctrl+Z takes it back.")},
       {[&bar]() -> QWidget* { return bar.findChild<QWidget*>("trainButton"); }, Tour::tr("Train it"),

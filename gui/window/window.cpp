@@ -100,6 +100,11 @@ void MainWindow::connect_actions() {
     centre_->show_page("compare");
     centre_->compare()->sweep();
   });
+  connect(actions_.search, &QAction::triggered, this, [this] {
+    centre_->show_page("search");
+    if (!centre_->search()->search().is_running()) centre_->search()->start();
+  });
+  connect(centre_->search(), &SearchPage::reported, notice_, &Notice::say);
   connect(actions_.open, &QAction::triggered, &files_, &Files::choose_file);
   connect(actions_.save, &QAction::triggered, &files_, &Files::save);
   connect(actions_.save_as, &QAction::triggered, &files_, &Files::save_as);

@@ -73,6 +73,7 @@ class PicturesTest : public QObject {
     QTest::newRow("pipeline") << "pipeline" << QByteArray("No pipeline");
     QTest::newRow("compare") << "compare" << QByteArray("the one that is shown");
     QTest::newRow("machine") << "machine" << QByteArray("Link rate");
+    QTest::newRow("search") << "search" << QByteArray("No search was made");
   }
   void each_page_can_be_drawn() {
     QFETCH(QString, page);

@@ -120,7 +120,8 @@ class ExportTest : public QObject {
 
   void every_page_becomes_a_picture_of_every_form_data() {
     QTest::addColumn<QString>("page");
-    for (const char* page : {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "machine"})
+    for (const char* page :
+         {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "machine", "search"})
       QTest::newRow(page) << page;
   }
   void every_page_becomes_a_picture_of_every_form() {

@@ -140,7 +140,7 @@ class FormsTest : public WindowCase {
     verify_dialog(mesh, "mesh axes");
     AttachDialog attach("/tmp/run.socket", nullptr);
     verify_dialog(attach, "attach");
-    ExportDialog exports("/tmp", "run", "layout", true, {}, nullptr);
+    ExportDialog exports("/tmp", "run", "layout", true, {});
     for (auto* kinds : exports.findChildren<QComboBox*>("exportKind"))
       for (int kind = 0; kind < kinds->count(); ++kind) {
         kinds->setCurrentIndex(kind);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int patience = 60000;  // ms
 const QStringList pages = {"layout",   "flow",    "memory",  "collectives", "timeline",
-                           "pipeline", "compare", "machine", "run"};
+                           "pipeline", "compare", "machine", "search",      "run"};
 
 QString name_of(const QWidget& widget) {
   return QString("%1 %2").arg(widget.metaObject()->className(), widget.objectName());

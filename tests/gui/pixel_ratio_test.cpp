@@ -43,7 +43,7 @@ class PixelRatioTest : public WindowCase {
 
   void every_page_is_the_same_picture_and_finer_data() {
     QTest::addColumn<QString>("page");
-    for (const char* page : {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "machine"})
+    for (const char* page : {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "machine", "search"})
       QTest::newRow(page) << page;
   }
   void every_page_is_the_same_picture_and_finer() {

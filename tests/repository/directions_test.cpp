@@ -64,7 +64,8 @@ const QMap<QString, QStringList> may_use = {
     {"gui/pages", {"gui/workspace"}},
     {"gui/export", {"gui/workspace", "engine/export"}},
     {"gui/compare", {"gui/workspace"}},
-    {"gui/window", {"gui/panels", "gui/pages", "gui/export", "gui/compare", "gui/help"}},
+    {"gui/search", {"gui/compare", "engine/search", "engine/export"}},
+    {"gui/window", {"gui/panels", "gui/pages", "gui/export", "gui/search", "gui/help"}},
 };
 
 struct Source {

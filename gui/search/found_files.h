@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/export/export_kind.h"
+#include "gui/search/strategy_search.h"
+
+namespace shardscope {
+
+// What a search has found, as File > Export writes it: a table of all candidates (CSV), and the document that `shardrun
+// search --json` prints (JSON). They keep what they write: the search may go on.
+std::vector<ExportKind> found_export_kinds(const StrategySearch& search);
+
+}  // namespace shardscope

@@ -1,0 +1,66 @@
+#include "gui/search/search_wish.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "engine/config/strategy.h"
+#include "engine/mesh/device_count.h"
+
+namespace shardscope {
+namespace {
+
+// Values of a key that a candidate can have, and that are allowed.
+std::vector<std::string> allowed_values(const AllowedNumbers& allowed, const std::string& key,
+                                        const ModelLimits& limits, int64_t devices) {
+  const int64_t most = key == "zero"              ? 3
+                       : key == "virtual_stages"  ? limits.layers
+                       : key == "microbatch_size" ? limits.rows
+                                                  : devices;
+  const bool divides = key == "microbatch_size" || (key != "zero" && key != "virtual_stages");
+  std::vector<std::string> values;
+  for (int64_t number = 0; number <= most; ++number) {
+    if (divides && (number == 0 || most % number != 0)) continue;
+    if (allowed.allows(number)) values.push_back(std::to_string(number));
+  }
+  return values;
+}
+
+void check_dimensions(const RunConfig& config, const ModelLimits& limits) {
+  if (!limits.tensor.empty() || !limits.context.empty() || !limits.expert.empty()) return;
+  throw Failure(Error{"no_dimensions",
+                      "the model '" + config.model.name +
+                          "' has no dimensions called heads, mlp, length or experts, by which strategies split",
+                      "model.name", "a model that has them; or Compare, Meshes, which plans all meshes of this one"});
+}
+
+}  // namespace
+
+RunConfig with_devices(RunConfig config, int64_t devices) {
+  if (devices != device_count(config.mesh_axes)) config.hosts.clear();
+  return config;
+}
+
+SearchRequest search_request(const RunConfig& config, const SearchWish& wish) {
+  SearchRequest request;
+  request.plan = plan_request(with_devices(config, wish.devices));
+  request.devices = wish.devices;
+  const ModelLimits limits = model_limits(request.plan.config);
+  check_dimensions(config, limits);
+  for (const auto& [key, allowed] : wish.numbers)
+    request.fixed[key] = allowed_values(allowed, key, limits, wish.devices);
+  if (!wish.recompute.empty()) request.fixed["recompute"] = wish.recompute;
+  request.at_most_memory = wish.at_most_memory;
+  request.at_most_seconds = wish.at_most_seconds;
+  request.objective = wish.objective;
+  request.budget_seconds = wish.budget_seconds;
+  request.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+  return request;
+}
+
+RunConfig without_strategy(const RunConfig& config) {
+  RunConfig same = with_strategy(config, {});
+  same.sharding.mode = LayoutMode::as_written;
+  return same;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/search/search.h"
+#include "gui/search/allowed_numbers.h"
+
+namespace shardscope {
+
+// What a search is to find, as the page's form has it.
+struct SearchWish {
+  int64_t devices = 1;
+  std::map<std::string, AllowedNumbers> numbers;  // by the strategy's key: "tensor"; those that are not any
+  std::vector<std::string> recompute;             // policies; empty: all
+  std::optional<double> at_most_memory;           // bytes of a device
+  std::optional<double> at_most_seconds;          // of a step
+  SearchObjective objective = SearchObjective::time;
+  std::optional<double> budget_seconds;
+  bool operator==(const SearchWish&) const = default;
+};
+
+// The run file on so many devices: its hosts are of its own number.
+RunConfig with_devices(RunConfig config, int64_t devices);
+
+// The same search for a run file, on its machine. Throws Failure: what is wrong with the run file (its mesh and
+// sharding aside), and no_dimensions where no strategy can split its model.
+SearchRequest search_request(const RunConfig& config, const SearchWish& wish);
+
+// The run file without what a strategy decides: equal for two of which a search finds the same.
+RunConfig without_strategy(const RunConfig& config);
+
+}  // namespace shardscope

@@ -1,0 +1,142 @@
+#include "gui/search/strategy_search.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/compile/compile.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int news_every_ms = 100;
+
+}  // namespace
+
+StrategySearch::StrategySearch(QObject* parent)
+    : QObject(parent), job_([this](Outcome outcome) { take(std::move(outcome)); }, thread_) {
+  timer_.setInterval(news_every_ms);
+  connect(&timer_, &QTimer::timeout, this, &StrategySearch::take_news);
+}
+
+StrategySearch::Outcome StrategySearch::run(const RunConfig& config, const SearchWish& wish, News& news,
+                                            const std::stop_token& stop) {
+  std::unordered_set<int> known;
+  Outcome outcome;
+  try {
+    const auto request = std::make_shared<const SearchRequest>(search_request(config, wish));
+    {
+      const std::lock_guard lock(news.mutex);
+      news.request = request;
+    }
+    outcome.result = search(*request, stop, [&](const SearchProgress& progress) {
+      const std::lock_guard lock(news.mutex);
+      news.done = progress.done;
+      news.candidates = progress.candidates;
+      for (const Found& found : *progress.found)
+        if (known.insert(found.index).second) news.found.push_back(found);
+    });
+  } catch (const Cancelled&) {
+    // What was found so far is in the news.
+  } catch (const Failure& failure) {
+    outcome.errors = failure.errors();
+  } catch (const std::exception& fault) {
+    outcome.errors.push_back({"internal", fault.what(), "", "this is a fault of the program, not of the run file"});
+  }
+  return outcome;
+}
+
+void StrategySearch::start(const RunConfig& config, const SearchWish& wish) {
+  forget();
+  config_ = config;
+  wish_ = wish;
+  news_ = std::make_shared<News>();
+  job_.make([config, wish, news = news_](const std::stop_token& stop) { return run(config, wish, *news, stop); });
+  timer_.start();
+  emit started();
+}
+
+void StrategySearch::stop() {
+  if (!is_running()) return;
+  is_stopped_ = true;
+  job_.stop();
+}
+
+void StrategySearch::forget() {
+  job_.cancel();
+  timer_.stop();
+  news_.reset();
+  config_.reset();
+  request_.reset();
+  found_.clear();
+  front_rows_.clear();
+  front_.clear();
+  result_.reset();
+  errors_.clear();
+  done_ = candidates_ = 0;
+  is_stopped_ = false;
+  emit ended();
+}
+
+void StrategySearch::keep_that_of(const StrategySearch& other) {
+  forget();
+  config_ = other.config_;
+  wish_ = other.wish_;
+  request_ = other.request_;
+  done_ = other.done_;
+  candidates_ = other.candidates_;
+  result_ = other.result_;
+  errors_ = other.errors_;
+  is_stopped_ = other.is_stopped_;
+  emit started();
+  add(other.found_);
+  emit ended();
+}
+
+void StrategySearch::take_news() {
+  std::vector<Found> found;
+  {
+    const std::lock_guard lock(news_->mutex);
+    found = std::exchange(news_->found, {});
+    done_ = news_->done;
+    candidates_ = news_->candidates;
+    request_ = news_->request;
+  }
+  add(std::move(found));
+}
+
+void StrategySearch::add(std::vector<Found> found) {
+  const int first = static_cast<int>(found_.size());
+  found_.insert(found_.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  if (std::ssize(found_) > first) {
+    front_.clear();
+    for (const Found& each : pareto_front(found_)) front_.insert(each.index);
+    front_rows_.clear();
+    for (int row = 0; row < std::ssize(found_); ++row)
+      if (is_on_front(row)) front_rows_.push_back(row);
+    std::ranges::sort(front_rows_, {}, [&](int row) { return found_[static_cast<size_t>(row)].seconds; });
+  }
+  emit advanced(first);
+}
+
+void StrategySearch::take(Outcome outcome) {
+  take_news();
+  timer_.stop();
+  news_.reset();
+  errors_ = std::move(outcome.errors);
+  result_ = std::move(outcome.result);
+  is_stopped_ &= !result_;
+  if (!result_ && is_stopped_ && request_) {
+    result_.emplace();
+    result_->space.candidates = candidates_;
+    result_->space.planned = std::ssize(found_);
+    result_->space.open = candidates_ - done_;
+    result_->front = pareto_front(found_);
+    result_->fastest = found_;
+    std::ranges::stable_sort(result_->fastest, {}, &Found::seconds);
+    result_->fastest.resize(std::min<size_t>(result_->fastest.size(), 10));
+    result_->gap = 1;
+  }
+  emit ended();
+}
+
+}  // namespace shardscope
