@@ -3,12 +3,16 @@
 #include "engine/ops/clip.h"
 #include "engine/ops/dispatch.h"
 #include "engine/ops/expert_linear.h"
+#include "engine/ops/expert_load.h"
 #include "engine/ops/grouped_linear.h"
 #include "engine/ops/registry.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/split.h"
 #include "models/decoder_feed_forward.h"
 #include "models/initialisers.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -30,6 +34,12 @@ class Experts {
   Experts(const DecoderModule& module, ValueId choices)
       : module_(module), options_(module.options()), experts_(options_.experts), choices_(choices) {}
 
+  // How many tokens chose each expert, and what apply() has dropped.
+  void count() const {
+    const ValueId chosen = ops().append("expert_load", {choices_}, ExpertLoadAttributes{experts_.count}, "load");
+    module_.graph().expert_counts.push_back({fmt::format("{}", fmt::join(ops().path(), "/")), chosen, dropped_});
+  }
+
   // x (b, s, e) -> (b, s, k, e).
   ValueId apply(ValueId x) {
     const bool travels = options_.blocks.experts > 1 || experts_.capacity_factor > 0;
@@ -37,6 +47,7 @@ class Experts {
     const DispatchAttributes blocks = blocks_of_tokens();
     const std::vector<ValueId> counted = ops().append_all("expert_counts", {choices_}, blocks, "counts");
     counts_ = counted[0];
+    if (experts_.capacity_factor > 0) dropped_ = counted[1];
     call(counts_, {});
     const ValueId sent = ops().append("dispatch", {x, choices_, counts_}, blocks);
     const ValueId back = ops().append("combine", {gated_feed_forward(sent), choices_, counts_}, blocks);
@@ -163,7 +174,8 @@ class Experts {
   const DecoderOptions& options_;
   const DecoderExperts& experts_;
   ValueId choices_;
-  ValueId counts_ = no_id;  // of rows that are sent; no_id: none is
+  ValueId counts_ = no_id;   // of rows that are sent; no_id: none is
+  ValueId dropped_ = no_id;  // no_id: nothing can be
   double filled_ = 1;
 };
 
@@ -192,7 +204,9 @@ ValueId decoder_experts(const DecoderModule& module, ValueId x) {
   if (o.experts.choice_bias) scores.push_back(choice_bias(router));
   const std::vector<ValueId> chosen = router.module().append_all("top_k", scores, o.experts.choice);
   for (ValueId value : chosen) graph.values[value].logical = {"batch", "length", ""};
-  const ValueId made = Experts(experts, chosen[0]).apply(x);
+  Experts layer(experts, chosen[0]);
+  const ValueId made = layer.apply(x);
+  layer.count();
   const ValueId y = experts.module().append("weighted_sum", {made, chosen[1]});
   graph.values[y].logical = {"batch", "length", "embed"};
   if (o.experts.shared_inner == 0) return y;

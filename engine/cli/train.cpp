@@ -76,6 +76,7 @@ RunOptions run_options(const RunConfig& config, const Plan& plan, const TrainArg
   options.max_restarts = arguments.max_restarts;
   options.socket_path = arguments.socket;
   options.metrics = metric_names(plan.metrics);
+  options.expert_layers = plan.expert_layers;
   options.plan_steps = plan_step_names(plan);
   std::string program = std::filesystem::read_symlink("/proc/self/exe");
   options.hosts = arguments.hosts.options(config, program);
@@ -291,7 +292,13 @@ void describe_training(HelpText& help) {
           "when one arrived. Every step is in the file: a rank that is far ahead of a stopped launcher waits for it.")
       .table(
           "Keys of train --jsonl",
-          {{"arena_bytes, parameter_bytes, optimizer_bytes",
+          {{"expert_imbalance",
+            "a metric of models with experts: tokens that chose the busiest expert over the mean, of the layer that is "
+            "least even; dropped ones count"},
+           {"dropped_tokens",
+            "a metric where `model.capacity_factor` bounds the room: choices of experts that found none, of all "
+            "layers, microbatches and ranks"},
+           {"arena_bytes, parameter_bytes, optimizer_bytes",
             "bytes of the arena that were overwritten; parameters and optimizer state as counted when they were "
             "initialised"},
            {"heap_bytes, outside_bytes",

@@ -53,7 +53,9 @@ std::string evaluation_line(const StepMessage& step) {
 
 std::string metrics_line(const StepMessage& step, const std::string& unit) {
   std::vector<MetricValue> reported = step.metrics;
-  std::erase_if(reported, is_absent);
+  std::erase_if(reported, [](const MetricValue& metric) {
+    return is_absent(metric) || (metric.name == dropped_tokens_metric && metric.value == 0);
+  });
   return fmt::format("{} {}:{}{}\n", unit, step.step, reported.empty() ? "" : " ", metrics_text(reported));
 }
 

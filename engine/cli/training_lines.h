@@ -14,7 +14,7 @@ namespace shardscope {
 std::string opening_lines(const Plan& plan);
 
 // Each metric under its label (viz/text/metric_text.h): "Step 0: Loss = 7.5672, Accuracy = 0.12%"; those of an
-// evaluation where there was one.
+// evaluation where there was one, and dropped tokens where some were.
 std::string metrics_line(const StepMessage& step, const std::string& unit = "Step");
 
 // What the model's original prints of each step and at the end (engine/base/progress_lines.h); nothing for steps

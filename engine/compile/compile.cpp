@@ -14,6 +14,7 @@
 #include "engine/compile/training_graph.h"
 #include "engine/config/write.h"
 #include "engine/graph/casts.h"
+#include "engine/graph/reported_values.h"
 #include "engine/machine/chosen_stack.h"
 #include "engine/machine/host_machine.h"
 #include "engine/plan/cost_model.h"
@@ -32,11 +33,22 @@ std::vector<Metric> metrics(const ResolvedRun& run, const Graph& graph, const Lo
   std::vector<Metric> list = step_metrics(run, graph);
   for (Metric& metric : list) {
     const bool evaluated = metric.source == MetricSource::evaluation;
-    if (metric.source != MetricSource::schedule) {
-      metric.values = lowered.outputs.at(evaluated ? metric.name.substr(metric.name.find('_') + 1) : metric.name);
+    if (evaluated || metric.source == MetricSource::step) {
+      metric.values = lowered.reported.at(evaluated ? metric.name.substr(metric.name.find('_') + 1) : metric.name);
     }
   }
   return list;
+}
+
+std::vector<ExpertLayer> expert_layers(const Graph& graph, const Lowered& lowered) {
+  std::vector<ExpertLayer> layers;
+  for (const ExpertCounts& counts : graph.expert_counts) {
+    ExpertLayer& layer = layers.emplace_back(ExpertLayer{counts.layer, 0, {}, {}});
+    layer.experts = graph.type(counts.chosen).shape[0];
+    layer.chosen = lowered.reported.at(chosen_name(counts));
+    if (counts.dropped != no_id) layer.dropped = lowered.reported.at(dropped_name(counts));
+  }
+  return layers;
 }
 
 // Of a legal config's model and optimizer.
@@ -221,6 +233,7 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   });
   plan.input_values = stored_inputs(graph, lowered);
   plan.metrics = metrics(run, graph, lowered);
+  plan.expert_layers = expert_layers(graph, lowered);
   plan.program = std::move(lowered.program);
   plan.spec_lines = resolved.spec_lines;
   plan.pins = pins.places;

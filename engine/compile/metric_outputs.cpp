@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/plan/expert_load.h"
+
 namespace shardscope {
 
 std::vector<std::string> metric_outputs(const Graph& graph) {
@@ -17,6 +19,12 @@ std::vector<Metric> step_metrics(const ResolvedRun& run, const Graph& graph) {
   const std::vector<std::string> names = metric_outputs(graph);
   std::vector<Metric> metrics;
   for (const std::string& name : names) metrics.push_back({name, {}});
+  if (!graph.expert_counts.empty())
+    metrics.push_back({std::string(expert_imbalance_metric), {}, MetricSource::expert_imbalance});
+  const auto drops = [](const ExpertCounts& counts) { return counts.dropped != no_id; };
+  if (std::ranges::any_of(graph.expert_counts, drops)) {
+    metrics.push_back({std::string(dropped_tokens_metric), {}, MetricSource::dropped_tokens});
+  }
   if (!run.config->trains()) return metrics;
   if (run.data.evaluation.every > 0) {
     for (const std::string& name : names) metrics.push_back({"val_" + name, {}, MetricSource::evaluation});

@@ -13,7 +13,8 @@ namespace shardscope {
 std::vector<std::string> metric_outputs(const Graph& graph);
 
 // All that a step tells, without program values: these, what they were on data kept back ("val_loss") where the run
-// evaluates, and the learning rate where a schedule changes it.
+// evaluates, expert_imbalance and dropped_tokens (engine/plan/expert_load.h) where the model has experts and some may
+// be dropped, and the learning rate where a schedule changes it.
 std::vector<Metric> step_metrics(const ResolvedRun& run, const Graph& graph);
 
 }  // namespace shardscope

@@ -71,15 +71,26 @@ std::vector<Error> check_kept_axes(const RunConfig& config) {
   return errors;
 }
 
-// Metrics and gradients as the means over all microbatches, which add up where they are made.
-ValueId accumulate(Graph& graph, ValueId value, std::string name, Phase phase, int64_t microbatches) {
-  const ScaleAttributes share{1.0 / static_cast<double>(microbatches)};
-  return graph.ops[graph.add_op(op_definition("accumulate"), std::move(name), phase, {value}, share)].outputs[0];
+// A sum over the microbatches, each of which adds so much of the value where it is made.
+ValueId accumulate(Graph& graph, ValueId value, std::string name, Phase phase, double share) {
+  const ScaleAttributes scale{share};
+  return graph.ops[graph.add_op(op_definition("accumulate"), std::move(name), phase, {value}, scale)].outputs[0];
 }
 
-void accumulate_metrics(Graph& graph, int64_t microbatches) {
+void accumulate_metrics(Graph& graph, double share) {
   for (const std::string& name : metric_outputs(graph)) {
-    graph.outputs[name] = accumulate(graph, graph.outputs[name], name + "/accumulate", Phase::forward, microbatches);
+    graph.outputs[name] = accumulate(graph, graph.outputs[name], name + "/accumulate", Phase::forward, share);
+  }
+}
+
+void accumulate_counts(Graph& graph) {
+  for (ExpertCounts& counts : graph.expert_counts) {
+    for (ValueId* value : {&counts.chosen, &counts.dropped}) {
+      if (*value == no_id) continue;
+      graph.place = graph.ops[graph.values[*value].producer].place;
+      *value = accumulate(graph, *value, graph.values[*value].name + "/accumulate", Phase::forward, 1);
+      graph.place = {};
+    }
   }
 }
 
@@ -96,7 +107,7 @@ OpId sum_over_stages(const Graph& graph, const State& state, const std::vector<i
 }
 
 // Gradients add up over the microbatches; those that stages give to one parameter do so apart, and then cross once.
-void accumulate_gradients(Graph& graph, int64_t microbatches, const std::vector<int>& layers) {
+void accumulate_gradients(Graph& graph, double share, const std::vector<int>& layers) {
   const bool pipelined = layers.size() > 1;
   const std::vector<int> virtual_stages = pipelined ? virtual_stages_of_ops(graph, layers) : std::vector<int>();
   std::vector<OpId> last;  // of the backward phase: sums over stages
@@ -106,11 +117,11 @@ void accumulate_gradients(Graph& graph, int64_t microbatches, const std::vector<
     const std::string name = graph.name(state) + "/accumulate";
     const OpId sum = pipelined ? sum_over_stages(graph, state, virtual_stages) : no_id;
     if (sum == no_id) {
-      graph.states[id].gradient = accumulate(graph, state.gradient, name, Phase::backward, microbatches);
+      graph.states[id].gradient = accumulate(graph, state.gradient, name, Phase::backward, share);
       continue;
     }
     for (size_t i = 0; i < graph.ops[sum].inputs.size(); ++i) {
-      const ValueId given = accumulate(graph, graph.ops[sum].inputs[i], name, Phase::backward, microbatches);
+      const ValueId given = accumulate(graph, graph.ops[sum].inputs[i], name, Phase::backward, share);
       graph.ops[sum].inputs[i] = given;
     }
     graph.ops[sum].phase = Phase::update;
@@ -237,7 +248,12 @@ TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machin
   const bool pipelined = training.layers.size() > 1;
   const int64_t microbatches = run.pipeline.microbatches;
   const ValueId loss = run.optimizer ? graph.outputs.at("loss") : no_id;
-  if (microbatches > 1 || pipelined) accumulate_metrics(graph, microbatches);
+  // Metrics and gradients are means over the microbatches, counts are sums.
+  const double share = 1.0 / static_cast<double>(microbatches);
+  if (microbatches > 1 || pipelined) {
+    accumulate_metrics(graph, share);
+    accumulate_counts(graph);
+  }
   training.cotangents.assign(graph.values.size(), no_id);
   const auto store = [&] {
     if (!run.types.retype()) return;
@@ -255,7 +271,7 @@ TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machin
   const CotangentSeed seed{loss, graph.ops[scale].outputs[0]};
   training.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
   store();
-  if (microbatches > 1 || pipelined) accumulate_gradients(graph, microbatches, training.layers);
+  if (microbatches > 1 || pipelined) accumulate_gradients(graph, share, training.layers);
   std::vector<bool> again = recomputed_ops(graph, run.config->schedule);
   for (OpId op : recomputed_casts(graph, kept, again, training.layers)) {
     again[op] = true;

@@ -58,6 +58,12 @@ class TypedGraph {
     }
     new_.limits = old_.limits;
     for (const auto& [name, value] : old_.outputs) new_.outputs[name] = whole(value, no_id);
+    for (ExpertCounts counts : old_.expert_counts) {
+      for (ValueId* value : {&counts.chosen, &counts.dropped}) {
+        if (*value != no_id) *value = whole(*value, no_id);
+      }
+      new_.expert_counts.push_back(counts);
+    }
     finish_states();
     std::vector<ValueId> cotangents = new_cotangents();
     return {std::move(new_), std::move(cotangents)};

@@ -89,6 +89,13 @@ struct State {
   bool is_of_optimizer() const { return collection.starts_with("optimizer/"); }
 };
 
+// How many tokens chose each expert of a layer, and how many choices found no room: sums over a step, f32.
+struct ExpertCounts {
+  std::string layer;        // path of the module, "model/layers/0/mlp"
+  ValueId chosen = no_id;   // (experts)
+  ValueId dropped = no_id;  // scalar; no_id where every choice has room
+};
+
 // A training step as a list of ops in dependency order: forward, backward, update; and the ops that make the states'
 // first values. Knows nothing of devices.
 struct Graph {
@@ -99,7 +106,8 @@ struct Graph {
   std::map<std::string, ValueId> inputs;   // "tokens", "labels"
   std::map<std::string, int64_t> limits;   // of inputs that stand for something: their values lie in [0, limit)
   std::map<std::string, ValueId> outputs;  // "logits", "loss", "accuracy"
-  NetworkPlace place;                      // of the ops that are added now
+  std::vector<ExpertCounts> expert_counts;
+  NetworkPlace place;  // of the ops that are added now
 
   // Appends an op of the registered definition under a name of its own: a name that is taken gets "_1", "_2", ...;
   // types of the results follow from its shape rule. Throws Failure (naming the op) when the operands do not fit.

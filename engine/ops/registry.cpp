@@ -30,7 +30,7 @@ const std::vector<const OpDefinition*>& all_op_definitions() {
                         top_k_ops,          expert_linear_ops,
                         weighted_sum_ops,   dispatch_ops,
                         grouped_linear_ops, ring_attention_ops,
-                        zigzag_ops}) {
+                        zigzag_ops,         expert_load_ops}) {
       for (const OpDefinition* definition : family()) list.push_back(definition);
     }
     return list;

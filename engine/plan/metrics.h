@@ -12,14 +12,14 @@
 
 namespace shardscope {
 
-// Where a step's number comes from: its own program, an evaluation after it (most steps have none: NaN), or the
-// learning rate's schedule.
-enum class MetricSource : uint8_t { step, evaluation, schedule };
+// Where a step's number comes from: its own program, an evaluation after it (most steps have none: NaN), the learning
+// rate's schedule, or what experts got in the step (expert_load.h).
+enum class MetricSource : uint8_t { step, evaluation, schedule, expert_imbalance, dropped_tokens };
 
 // A named scalar of a step: loss, accuracy, val_loss, learning_rate, ...
 struct Metric {
   std::string name;
-  std::vector<int> values;  // program values, one of each stage: scalar f32, replicated; none of the schedule
+  std::vector<int> values;  // program values, one of each stage: scalar f32, replicated; of step and evaluation
   MetricSource source = MetricSource::step;
 };
 

@@ -15,6 +15,7 @@
 #include "engine/mesh/mesh.h"
 #include "engine/mesh/partition_spec.h"
 #include "engine/mesh/sharding.h"
+#include "engine/plan/expert_load.h"
 #include "engine/plan/metrics.h"
 #include "engine/plan/training_facts.h"
 #include "engine/program/arena_layout.h"
@@ -114,7 +115,8 @@ struct Plan {
   std::vector<std::string> pins;
   // Per stage, in the order of Graph::inputs: their program values, -1 where the stage does not use them.
   std::vector<std::vector<int>> input_values = std::vector<std::vector<int>>(1);
-  std::vector<Metric> metrics;  // loss first
+  std::vector<Metric> metrics;             // loss first
+  std::vector<ExpertLayer> expert_layers;  // in the order of the model
   PlanTotals totals;
   // What the layout search priced (mode fastest): a step's instructions one after the other, of all stages together.
   struct {

@@ -9,6 +9,7 @@
 #include "engine/ops/dropout.h"
 #include "engine/ops/embedding.h"
 #include "engine/ops/equation.h"
+#include "engine/ops/expert_load.h"
 #include "engine/ops/global_norm.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/lion.h"
@@ -110,6 +111,7 @@ std::vector<KernelCase> cases_of(int64_t rows) {
                                 {"top_k", choice, {logits}},
                                 {"top_k_grad", choice, {logits, chosen, weights}},
                                 {"expert_counts", blocks, {chosen}},
+                                {"expert_load", ExpertLoadAttributes{experts}, {chosen}},
                                 {"dispatch", blocks, {embedded, chosen, counts}},
                                 {"combine", blocks, {grouped, chosen, counts}},
                                 {"row_max", {}, {x}},

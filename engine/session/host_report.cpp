@@ -90,6 +90,10 @@ void put(ByteWriter& bytes, const RankReport& rank) {
     bytes.put(trace.step);
     bytes.put_list(trace.times);
   }
+  bytes.put(static_cast<uint8_t>(rank.load.has_value()));
+  if (!rank.load) return;
+  bytes.put(rank.load->step);
+  bytes.put_list(rank.load->numbers);
 }
 
 RankReport get_rank(ByteReader& bytes) {
@@ -106,6 +110,9 @@ RankReport get_rank(ByteReader& bytes) {
     trace.times = bytes.get_list<PlanStepTime>();
     rank.traces.emplace_back(choice, std::move(trace));
   }
+  if (!get_bool(bytes)) return rank;
+  rank.load.emplace().step = bytes.get<int64_t>();
+  rank.load->numbers = bytes.get_list<float>();
   return rank;
 }
 

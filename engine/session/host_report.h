@@ -34,6 +34,7 @@ struct RankReport {
   RankObservation observation;
   std::vector<StepRecord> steps;                          // oldest first, without gaps from report to report
   std::vector<std::pair<TraceChoice, RankTrace>> traces;  // latest, slowest: those that are new
+  std::optional<RankExpertLoad> load;                     // of the newest step, where it is new
   bool operator==(const RankReport&) const = default;
 };
 

@@ -252,6 +252,29 @@ TraceMessage read_trace(const Json& json) {
   return trace;
 }
 
+Json write(const ExpertsMessage& experts) {
+  Json layers = Json::array();
+  for (const ExpertLoad& load : experts.layers) {
+    layers.push_back({{"layer", load.layer}, {"tokens", load.tokens}, {"dropped", load.dropped}});
+  }
+  return {{"message", "experts"}, {"step", experts.step}, {"layers", std::move(layers)}};
+}
+
+double count_of(const Json& json) {
+  const double count = number(json);
+  if (!(count >= 0 && count < 1e15)) refuse_message("a count of tokens is negative or no number");
+  return count;
+}
+
+ExpertLoad read_load(const Json& json) {
+  return {cut(json.at("layer").get<std::string>(), limits::name_bytes),
+          list<double>(json.at("tokens"), count_of, limits::experts), count_of(json.at("dropped"))};
+}
+
+ExpertsMessage read_experts(const Json& json) {
+  return {step_of(json.at("step")), list<ExpertLoad>(json.at("layers"), read_load, limits::expert_layers)};
+}
+
 Json write(const StepTimes& times) {
   Json bins = Json::array();
   for (const auto& [index, bin] : times.bins()) bins.push_back({index, bin.count, bin.sum_ms});
@@ -333,6 +356,7 @@ Json write(const SnapshotMessage& snapshot) {
           {"steps", write_list(snapshot.steps, write)},
           {"step_times", write(snapshot.step_times)},
           {"traces", write_list(snapshot.traces, write)},
+          {"experts", snapshot.experts ? write(*snapshot.experts) : Json()},
           {"ranks", write_list(snapshot.ranks, write)},
           {"log", write_list(snapshot.log, write)},
           {"restarts", write_list(snapshot.restarts, write)},
@@ -345,6 +369,7 @@ SnapshotMessage read_snapshot(const Json& json) {
   snapshot.steps = list<StepMessage>(json.at("steps"), read_step, limits::snapshot_steps);
   snapshot.step_times = read_step_times(json.at("step_times"));
   snapshot.traces = list<TraceMessage>(json.at("traces"), read_trace, limits::snapshot_traces);
+  if (json.contains("experts") && !json["experts"].is_null()) snapshot.experts = read_experts(json["experts"]);
   snapshot.ranks = list<RankStateMessage>(json.at("ranks"), read_rank_state, limits::ranks);
   snapshot.log = list<LogMessage>(json.at("log"), read_log, limits::log_lines);
   snapshot.restarts = list<RestartMessage>(json.at("restarts"), read_restart, limits::restarts);
@@ -360,6 +385,7 @@ Message read_message(const Json& json) {
   if (kind == "snapshot") return read_snapshot(json);
   if (kind == "step") return read_step(json);
   if (kind == "trace") return read_trace(json);
+  if (kind == "experts") return read_experts(json);
   if (kind == "steps") return read_steps(json);
   if (kind == "rank") return read_rank_state(json);
   if (kind == "log") return read_log(json);

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/plan/expert_load.h"
 #include "engine/session/plan_step_names.h"
 #include "engine/session/step_times.h"
 #include "engine/session/telemetry.h"
@@ -47,6 +48,13 @@ struct TraceMessage {
 
   double milliseconds() const;  // from 0 to the last rank's end
   bool operator==(const TraceMessage&) const = default;
+};
+
+// What the experts of each layer got in one step, a recent one.
+struct ExpertsMessage {
+  int64_t step = 0;
+  std::vector<ExpertLoad> layers;  // in the model's order
+  bool operator==(const ExpertsMessage&) const = default;
 };
 
 struct RankStateMessage {
@@ -94,6 +102,7 @@ struct SnapshotMessage {
   std::vector<StepMessage> steps;    // the latest, without gaps
   StepTimes step_times;              // of all steps
   std::vector<TraceMessage> traces;  // one of each choice
+  std::optional<ExpertsMessage> experts;
   std::vector<RankStateMessage> ranks;
   std::vector<LogMessage> log;  // the latest lines
   std::vector<RestartMessage> restarts;
@@ -110,8 +119,8 @@ struct StepsMessage {
   bool operator==(const StepsMessage&) const = default;
 };
 
-using Message = std::variant<HelloMessage, SnapshotMessage, StepMessage, TraceMessage, StepsMessage, RankStateMessage,
-                             LogMessage, RestartMessage, FailureMessage, FinishedMessage>;
+using Message = std::variant<HelloMessage, SnapshotMessage, StepMessage, TraceMessage, ExpertsMessage, StepsMessage,
+                             RankStateMessage, LogMessage, RestartMessage, FailureMessage, FinishedMessage>;
 
 // One line, with its newline.
 std::string to_json_line(const Message& message);
@@ -127,6 +136,7 @@ inline constexpr int ranks = 65536;
 inline constexpr int64_t steps = int64_t{1} << 53;
 inline constexpr size_t snapshot_past = 20000, snapshot_steps = 1000, answer_steps = 1000, snapshot_traces = 16;
 inline constexpr size_t log_lines = 10000, restarts = 10000, time_bins = 10000;
+inline constexpr size_t expert_layers = 10000, experts = 65536;  // of a layer
 }  // namespace message_limits
 
 // What a client may ask: that the run end after the current step, or at once; that it go on when the program that

@@ -24,14 +24,17 @@ double distance(const TraceMessage& trace, double median_ms) {
 
 }  // namespace
 
-Progress::Progress(const std::vector<int>& plan_steps, std::vector<std::string> metrics)
+Progress::Progress(const std::vector<int>& plan_steps, std::vector<std::string> metrics,
+                   std::vector<ExpertLayer> experts)
     : plan_steps_(plan_steps),
       metrics_(std::move(metrics)),
+      experts_(std::move(experts)),
       observations_(plan_steps.size()),
       ranks_(plan_steps.size()) {}
 
 std::vector<Message> Progress::take(const HostReport& report) {
   std::vector<Message> messages;
+  std::optional<ExpertsMessage> experts;
   for (const RankReport& seen : report.ranks) {
     if (seen.rank < 0 || seen.rank >= static_cast<int>(ranks_.size()))
       refuse_report(seen.rank, "there is no such rank");
@@ -44,6 +47,10 @@ std::vector<Message> Progress::take(const HostReport& report) {
         refuse_report(seen.rank, "a trace is not of this plan");
       rank.traces[static_cast<size_t>(choice)] = trace;
     }
+    if (seen.load) {
+      if (seen.load->numbers.size() != load_numbers(experts_)) refuse_report(seen.rank, "a load is not of this plan");
+      experts = {seen.load->step, expert_loads(experts_, seen.load->numbers)};
+    }
     if (!seen.observation.status) continue;
     const RankStateMessage state{seen.rank, seen.observation.status->state, seen.observation.status->pid};
     if (rank.reported == state) continue;
@@ -54,6 +61,7 @@ std::vector<Message> Progress::take(const HostReport& report) {
     messages.push_back(close_step());
   }
   for (TraceChoice choice : {TraceChoice::latest, TraceChoice::slowest}) close_trace(choice, messages);
+  if (experts) messages.emplace_back(std::move(*experts));
   return messages;
 }
 

@@ -18,10 +18,12 @@ class Progress {
  public:
   // `metrics`: names, in the plan's order.
   // `plan_steps`: how many each rank does.
-  Progress(const std::vector<int>& plan_steps, std::vector<std::string> metrics);
+  // `experts`: the plan's layers of experts.
+  Progress(const std::vector<int>& plan_steps, std::vector<std::string> metrics, std::vector<ExpertLayer> experts = {});
 
-  // RankStateMessages, then StepMessages in step order, then TraceMessages. Throws Failure (bad_report) for a report
-  // that ranks of this run cannot have made, one that leaves out a step among them: no step is missing unnoticed.
+  // RankStateMessages, then StepMessages in step order, then TraceMessages and an ExpertsMessage. Throws Failure
+  // (bad_report) for a report that ranks of this run cannot have made, one that leaves out a step among them: no step
+  // is missing unnoticed.
   std::vector<Message> take(const HostReport& report);
 
   // As last reported, by rank.
@@ -46,6 +48,7 @@ class Progress {
 
   std::vector<int> plan_steps_;  // by rank
   std::vector<std::string> metrics_;
+  std::vector<ExpertLayer> experts_;
   std::vector<RankObservation> observations_;
   std::vector<Rank> ranks_;
   StepTimes step_times_;

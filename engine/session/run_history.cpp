@@ -21,6 +21,8 @@ std::optional<LogMessage> RunHistory::add(const Message& message) {
   if (auto* step = std::get_if<StepMessage>(&message)) return add_step(*step);
   if (auto* trace = std::get_if<TraceMessage>(&message)) {
     traces_.at(static_cast<size_t>(trace->choice)) = *trace;
+  } else if (auto* experts = std::get_if<ExpertsMessage>(&message)) {
+    experts_ = *experts;
   } else if (auto* rank = std::get_if<RankStateMessage>(&message)) {
     const auto known = std::ranges::find(ranks_, rank->rank, &RankStateMessage::rank);
     if (known == ranks_.end()) ranks_.push_back(*rank);
@@ -67,7 +69,7 @@ void RunHistory::add_log(LogMessage log) {
 }
 
 std::string RunHistory::greeting() const {
-  SnapshotMessage snapshot{past_.steps(), newest_steps(), step_times_, {}, ranks_, {log_.begin(), log_.end()},
+  SnapshotMessage snapshot{past_.steps(), newest_steps(), step_times_, {}, experts_, ranks_, {log_.begin(), log_.end()},
                            restarts_,     failure_};
   LineCost cost;
   for (const auto& trace : traces_) {

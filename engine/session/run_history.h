@@ -47,6 +47,7 @@ class RunHistory {
   std::deque<StepMessage> recent_;
   StepTimes step_times_;
   std::array<std::optional<TraceMessage>, 3> traces_;  // by choice
+  std::optional<ExpertsMessage> experts_;
   std::vector<RankStateMessage> ranks_;
   std::deque<LogMessage> log_;
   size_t logged_bytes_ = 0;

@@ -99,7 +99,8 @@ RunOutcome RunProcess::run(const std::function<void(const ReportedMessage&)>& on
 void RunProcess::run_once() {
   ranks_.reset();
   hosts_.reset();
-  progress_ = std::make_unique<Progress>(step_counts(options_.plan_steps, options_.ranks), options_.metrics);
+  progress_ = std::make_unique<Progress>(step_counts(options_.plan_steps, options_.ranks), options_.metrics,
+                                         options_.expert_layers);
   const MemoryFacts memory{options_.rank_bytes, usable_memory_bytes()};
   watchdog_ = std::make_unique<Watchdog>(options_.plan_hash, options_.plan_steps, options_.limits, memory);
   page_.clear();

@@ -35,7 +35,8 @@ struct RunOptions {
   int64_t rank_bytes = 0;  // that the plan wants of memory, for each rank
   PlanStepNames plan_steps;
   std::vector<std::string> metrics;  // names, in the plan's order
-  std::string socket_path;           // empty: DIR/socket
+  std::vector<ExpertLayer> expert_layers;
+  std::string socket_path;  // empty: DIR/socket
   // The program that starts the ranks, given the session directory: mpirun_command(), or a test's own.
   std::function<std::vector<std::string>(const std::string& session_directory)> command;
   std::optional<RunHostsOptions> hosts;  // the ranks' hosts, by whose `command` they are started then

@@ -83,7 +83,8 @@ std::string telemetry_path(const std::string& session_directory, int rank) {
 
 TelemetryWriter::TelemetryWriter(const std::string& session_directory, int rank, int world_size)
     : file_(MappedFile::create(telemetry_path(session_directory, rank) + ".new", sizeof(File))),
-      trace_path_(trace_path(session_directory, rank)) {
+      trace_path_(trace_path(session_directory, rank)),
+      load_path_(expert_load_path(session_directory, rank)) {
   File& file = layout(file_);
   put(file.rank, rank);
   put(file.world_size, world_size);
@@ -96,7 +97,8 @@ TelemetryWriter::TelemetryWriter(const std::string& session_directory, int rank,
   give_name(path + ".new", path);
 }
 
-void TelemetryWriter::set_plan(uint64_t hash, int plan_steps) {
+void TelemetryWriter::set_plan(uint64_t hash, int plan_steps, size_t load_numbers) {
+  if (load_numbers > 0) load_.emplace(load_path_, load_numbers);
   MappedFile traces = MappedFile::create(trace_path_ + ".new", telemetry::trace_file_bytes(plan_steps));
   put(header_of(traces).plan_steps, plan_steps);
   header_of(traces).magic.store(telemetry::trace_magic, std::memory_order_release);
@@ -180,6 +182,10 @@ void TelemetryWriter::add_step(const StepRecord& record) noexcept {
   layout(file_).steps.add(record);
 }
 
+void TelemetryWriter::put_expert_load(int64_t step, std::span<const float> numbers) noexcept {
+  if (load_) load_->put(step, numbers);
+}
+
 void TelemetryWriter::keep_trace(TraceChoice choice) noexcept {
   if (!traces_) return;
   TraceSlot& slot = slot_of(*traces_, static_cast<uint64_t>(slot_));
@@ -198,7 +204,8 @@ std::optional<TelemetryReader> TelemetryReader::open(const std::string& session_
   if (file->size() != sizeof(File) || layout(*file).magic.load(std::memory_order_acquire) != telemetry::magic) {
     throw Failure(Error{"session_file", "is not a telemetry file of this version", in_file(path), ""});
   }
-  return TelemetryReader(std::move(*file), trace_path(session_directory, rank));
+  return TelemetryReader(std::move(*file), trace_path(session_directory, rank),
+                         expert_load_path(session_directory, rank));
 }
 
 RankStatus TelemetryReader::status() const {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/session/expert_load_file.h"
 #include "engine/session/mapped_file.h"
 #include "engine/session/step_record.h"
 
@@ -50,8 +51,9 @@ class TelemetryWriter {
   // Creates DIR/rank_N.telemetry with state starting; a reader finds either no file or a complete one.
   TelemetryWriter(const std::string& session_directory, int rank, int world_size);
 
-  // Once, before the first training step. Makes room for traces of so many plan steps, DIR/rank_N.trace.
-  void set_plan(uint64_t hash, int plan_steps);
+  // Once, before the first training step. Makes room for traces of so many plan steps, DIR/rank_N.trace, and for the
+  // load of experts where it has any numbers, DIR/rank_N.experts.
+  void set_plan(uint64_t hash, int plan_steps, size_t load_numbers = 0);
   void set_state(RankState state) noexcept;  // running, finished; without effect after fail()
   // State failed, with the first 4000 bytes of the text. Only the first call counts. From any thread.
   void fail(std::string_view text) noexcept;
@@ -63,6 +65,8 @@ class TelemetryWriter {
   void begin_plan_step(int plan_step, int64_t now_ns = monotonic_ns()) noexcept;
   void end_plan_step(int plan_step, const PlanStepTime& time) noexcept;
   void add_step(const StepRecord& record) noexcept;
+  // What experts got in the step; as many numbers as set_plan() made room for, else without effect.
+  void put_expert_load(int64_t step, std::span<const float> numbers) noexcept;
   // The trace of the training step just done becomes the rank's latest or slowest.
   void keep_trace(TraceChoice choice) noexcept;
 
@@ -70,8 +74,9 @@ class TelemetryWriter {
   void make_room() noexcept;
 
   MappedFile file_;
-  std::string trace_path_;
+  std::string trace_path_, load_path_;
   std::optional<MappedFile> traces_;
+  std::optional<ExpertLoadWriter> load_;
   int slot_ = 0;  // of the trace that is being written
 };
 
@@ -87,15 +92,18 @@ class TelemetryReader {
   std::vector<StepRecord> take_steps(size_t most = TelemetryWriter::step_capacity);
   // The rank's latest or slowest trace, where it is another than at the last call and not just being replaced.
   std::optional<RankTrace> take_trace(TraceChoice choice);
+  // What experts got in the newest step, where the rank leaves it and it is newer than at the last call.
+  std::optional<RankExpertLoad> take_expert_load() { return load_.take(); }
 
  private:
-  TelemetryReader(MappedFile file, std::string trace_path)
-      : file_(std::move(file)), trace_path_(std::move(trace_path)) {}
+  TelemetryReader(MappedFile file, std::string trace_path, std::string load_path)
+      : file_(std::move(file)), trace_path_(std::move(trace_path)), load_(std::move(load_path)) {}
 
   MappedFile file_;
   std::string trace_path_;
   std::optional<MappedFile> traces_;
   std::array<uint64_t, 2> published_{};  // what was taken last, by choice
+  ExpertLoadReader load_;
 };
 
 }  // namespace shardscope

@@ -85,7 +85,7 @@ ValueCost ChoiceCost::value_at(const ValueNode& value, int pin, bool reshard_aft
   ValueCost cost;
   cost.reshard_after_forward = reshard_after_forward;
   define(value, pin, cost);
-  if (!counts_bytes && !value.is_scalar_output && is_used_as_defined(value)) return cost;
+  if (!counts_bytes && !value.is_reported && is_used_as_defined(value)) return cost;
   const bool reshards_for_update =
       !value.small && !tables_.apart_from_update && made_[0].making.task == static_cast<int>(TaskPart::backward);
   const auto is_laid_for = [&](TaskPart task, int needed) {
@@ -102,7 +102,7 @@ ValueCost ChoiceCost::value_at(const ValueNode& value, int pin, bool reshard_aft
       if (!reached) return {infinite_cost, 0, false, {}};
     }
   }
-  if (value.is_scalar_output) finish_scalar(value, cost);
+  if (value.is_reported) finish_reported(value, cost);
   if (!counts_bytes) return cost;
   for (int i = 0; i < made_count_; ++i) {
     const bool stays = i > 0 || made_[0].making.task >= 0;
@@ -191,11 +191,12 @@ void ChoiceCost::move(const ValueNode& value, const Layout& from, int needed, co
 }
 
 // As a run's report has it: whole on every device.
-void ChoiceCost::finish_scalar(const ValueNode& value, ValueCost& cost) {
+void ChoiceCost::finish_reported(const ValueNode& value, ValueCost& cost) {
   BucketKey place;
   place.task = tables_.apart_from_update ? TaskPart::metrics : TaskPart::forward;
   place.section = Section::closing;
-  const int whole = tables_.costs.layout_id(Sharding::replicated(0));
+  const int whole =
+      tables_.costs.layout_id(Sharding::replicated(static_cast<int>(tables_.costs.type(value.type).shape.size())));
   if (made_[0].id != whole) move(value, Layout(made_[0]), whole, place, cost);
 }
 

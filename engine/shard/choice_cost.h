@@ -80,7 +80,7 @@ class ChoiceCost {
   bool use(const ValueNode& value, const OpNode& user, int needed, TaskPart task, bool reshard_after_forward,
            ValueCost& cost);
   void move(const ValueNode& value, const Layout& from, int needed, const BucketKey& place, ValueCost& cost);
-  void finish_scalar(const ValueNode& value, ValueCost& cost);
+  void finish_reported(const ValueNode& value, ValueCost& cost);
   void add_made(const Layout& layout) {
     if (made_count_ < most_layouts) made_[made_count_++] = layout;
   }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/graph/casts.h"
+#include "engine/graph/reported_values.h"
 #include "engine/shard/fixed_placement.h"
 #include "engine/shard/hash_mix.h"
 
@@ -116,8 +117,8 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
   const Graph& graph = problem.graph;
   const Readers readers(graph);
   const std::vector<bool> bucketed = bucketed_values(graph, problem.bucket_bytes);
-  std::vector<bool> scalar_output(graph.values.size());
-  for (const auto& [name, value] : graph.outputs) scalar_output[value] = graph.type(value).shape.empty();
+  std::vector<bool> reported(graph.values.size());
+  for (const auto& [name, value] : reported_values(graph)) reported[value] = true;
   std::unordered_map<std::vector<int>, int, IntsHash> known;
   std::vector<int> key;
   for (size_t v = 0; v < graph.values.size(); ++v) {
@@ -127,7 +128,7 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
     const int start_pin = written.empty() || !written[v] ? -1 : tables.costs.layout_id(*written[v]);
     const int producer = value.producer == no_id ? -1 : tables.classes.of_op[value.producer];
     const bool start_reshard_after_forward = !problem.reshard_after_forward.empty() && problem.reshard_after_forward[v];
-    const int flags = bucketed[v] + 2 * scalar_output[v] + 4 * start_reshard_after_forward;
+    const int flags = bucketed[v] + 2 * reported[v] + 4 * start_reshard_after_forward;
     key = {producer, value.result_index, pin, start_pin, flags, static_cast<int>(value.kind)};
     const size_t head = key.size();
     for (int r = readers.begin[v]; r < readers.begin[v + 1]; ++r) {
@@ -149,7 +150,7 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
       node.start_pin = start_pin;
       node.start_reshard_after_forward = start_reshard_after_forward;
       node.small = bucketed[v];
-      node.is_scalar_output = scalar_output[v];
+      node.is_reported = reported[v];
       const bool made_of_states = producer >= 0 && tables.ops[producer].part == TaskPart::begin;
       node.is_of_step =
           made_of_states || (value.kind == ValueKind::state && (tables.begins || !problem.staged.empty()));

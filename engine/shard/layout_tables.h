@@ -74,7 +74,7 @@ struct ValueNode {
   bool start_reshard_after_forward = false;
   bool small = false;       // resharded with others
   bool is_of_step = false;  // its layouts for forward and backward are made once a step
-  bool is_scalar_output = false;
+  bool is_reported = false;
   std::vector<std::pair<int, int>> uses;  // op node and operand, in order, each once
 };
 

@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/graph/casts.h"
+#include "engine/graph/reported_values.h"
 #include "engine/mesh/reshard.h"
 #include "engine/shard/moving_instructions.h"
 #include "engine/shard/open_tasks.h"
@@ -117,24 +118,24 @@ class Lowering {
       lower_op(op);
       if (phase == Phase::backward && !apart_from_update()) lay_for_update(op);
     }
-    if (phase == Phase::forward && !apart_from_update()) finish_scalars();
+    if (phase == Phase::forward && !apart_from_update()) finish_reported();
   }
 
   // What adds up over the microbatches is whole once all have run.
   void lower_metrics() {
     if (!pipelined()) {
       enter({TaskPart::metrics});
-      return finish_scalars();
+      return finish_reported();
     }
     for (int stage = 0; stage < problem_.staged.shape.stages; ++stage) {
       enter({TaskPart::metrics, stage});
-      finish_scalars();
+      finish_reported();
       task().closing.append_to(task().main);
     }
-    const auto made = lowered_.outputs;  // each the same for all stages
+    const auto made = lowered_.reported;  // each the same for all stages
     for (int stage = 0; stage < problem_.staged.shape.stages; ++stage) {
       enter({TaskPart::metrics, stage});
-      receive_scalars(made);
+      receive_reported(made);
     }
   }
 
@@ -213,18 +214,18 @@ class Lowering {
     }
   }
 
-  void finish_scalars() {
-    for (const auto& [name, value] : graph_.outputs) {
-      if (!graph_.type(value).shape.empty()) continue;
+  void finish_reported() {
+    for (const auto& [name, value] : reported_values(graph_)) {
       const int defined = lowered_.defined[value];
       if (lowered_.program.values[defined].stage != stage_) continue;
       OpId producer = graph_.values[value].producer;
-      const int whole = reshard(value, defined, Sharding::replicated(0), producer, Section::closing);
-      lowered_.outputs[name].assign(static_cast<size_t>(lowered_.program.stages), whole);
+      const int whole = reshard(value, defined, Sharding::replicated(static_cast<int>(graph_.type(value).shape.size())),
+                                producer, Section::closing);
+      lowered_.reported[name].assign(static_cast<size_t>(lowered_.program.stages), whole);
     }
   }
 
-  void receive_scalars(const std::map<std::string, std::vector<int>>& made) {
+  void receive_reported(const std::map<std::string, std::vector<int>>& made) {
     std::map<int, std::vector<int>> there;  // by stage
     for (const auto& [name, wholes] : made) {
       const int stage = lowered_.program.values[wholes.front()].stage;
@@ -232,7 +233,7 @@ class Lowering {
     }
     for (const auto& [stage, wholes] : there) {
       const std::vector<int> here = transfer(wholes, tasks_.open({TaskPart::metrics, stage}), task_);
-      for (auto& [name, received] : lowered_.outputs) {
+      for (auto& [name, received] : lowered_.reported) {
         const auto found = std::ranges::find(wholes, made.at(name).front());
         if (found != wholes.end()) received[static_cast<size_t>(stage_)] = here[found - wholes.begin()];
       }
@@ -430,10 +431,10 @@ class Lowering {
     return section == Section::opening ? task().opening : task().closing;
   }
 
-  // Scalar outputs and the new values of what is stored stay when all is done.
+  // Reported values and the new values of what is stored stay when all is done.
   std::vector<bool> kept_values() const {
     std::vector<bool> kept(lowered_.program.values.size());
-    for (const auto& [name, values] : lowered_.outputs) {
+    for (const auto& [name, values] : lowered_.reported) {
       for (int value : values) kept[value] = true;
     }
     for (const State& state : graph_.states) {

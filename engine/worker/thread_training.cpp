@@ -96,6 +96,7 @@ ThreadTraining train_in_threads(const Plan& plan, int64_t steps, std::stop_token
     hooks.checkpoints = checkpoints;
     if (rank == 0) {
       hooks.stop = stop;
+      hooks.on_expert_load = [&](const std::vector<ExpertLoad>& loads) { result.expert_loads.push_back(loads); };
       hooks.on_step = [&](const StepMessage& step) {
         result.steps.push_back(step);
         if (on_step) on_step(step);

@@ -14,6 +14,7 @@ namespace shardscope {
 
 struct ThreadTraining {
   std::vector<StepMessage> steps;
+  std::vector<std::vector<ExpertLoad>> expert_loads;     // of each step, of a model with experts
   std::vector<RankMeasurement> ranks;                    // after the last step (heap and outside: of the process)
   std::map<std::string, std::vector<float>> parameters;  // whole arrays by path, "params/Dense_0/kernel"; in f32
   std::map<std::string, std::vector<float>> optimizer;   // state likewise, "mu/params/Dense_0/kernel"

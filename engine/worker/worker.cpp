@@ -55,6 +55,7 @@ class Training {
       : plan_(plan),
         steps_(steps),
         metric_names_(metric_names(plan.metrics)),
+        expert_numbers_(load_numbers(plan.expert_layers)),
         world_(world),
         hooks_(hooks),
         arena_(memory),
@@ -115,9 +116,14 @@ class Training {
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start - making_inputs;
 
     const RankMeasurement measured = measure(world_.wire_bytes() - sent, world_.moved_bytes() - moved);
-    StepRecord record{step, took.count(), measured, metric_numbers(step)};
+    read_expert_numbers();
+    const std::vector<ExpertLoad> loads = expert_loads(plan_.expert_layers, expert_numbers_);
+    StepRecord record{step, took.count(), measured, metric_numbers(step, loads)};
     if (validation_.is_due(step)) evaluate(step, record.metrics);
-    if (hooks_.telemetry) hooks_.telemetry->add_step(record);
+    if (hooks_.telemetry) {
+      hooks_.telemetry->put_expert_load(step, expert_numbers_);
+      hooks_.telemetry->add_step(record);
+    }
 
     StepMessage message{step, with_names(metric_names_, record.metrics), 0, {}};
     bool stop = false;
@@ -127,6 +133,7 @@ class Training {
       stop |= line.stop != 0;
     }
     keep_trace(message.step_ms, stop || step + 1 == steps_);
+    if (hooks_.on_expert_load && !loads.empty()) hooks_.on_expert_load(loads);
     if (hooks_.on_step) hooks_.on_step(message);
     checkpoints_.after_step(step + 1);
     return !stop;
@@ -159,13 +166,27 @@ class Training {
     if (kept.slowest) hooks_.telemetry->keep_trace(TraceChoice::slowest);
   }
 
-  MetricNumbers metric_numbers(int64_t step) const {
+  // They are the same on every rank.
+  void read_expert_numbers() {
+    const auto stage = static_cast<size_t>(executor_.stage());
+    auto number = expert_numbers_.begin();
+    for (const ExpertLayer& layer : plan_.expert_layers) {
+      const std::span<std::byte> chosen = executor_.value(layer.chosen.at(stage));
+      std::memcpy(&*number, chosen.data(), chosen.size());
+      number += layer.experts;
+      *number++ = layer.dropped.empty() ? 0 : scalar(executor_, layer.dropped.at(stage));
+    }
+  }
+
+  MetricNumbers metric_numbers(int64_t step, std::span<const ExpertLoad> loads) const {
     MetricNumbers numbers{};
     for (size_t i = 0; i < plan_.metrics.size(); ++i) {
       switch (plan_.metrics[i].source) {
         case MetricSource::step: numbers[i] = scalar(executor_, value_here(plan_.metrics[i])); break;
         case MetricSource::evaluation: numbers[i] = std::numeric_limits<double>::quiet_NaN(); break;
         case MetricSource::schedule: numbers[i] = plan_.training.learning_rate.at(step); break;
+        case MetricSource::expert_imbalance: numbers[i] = largest_imbalance(loads); break;
+        case MetricSource::dropped_tokens: numbers[i] = dropped_tokens(loads); break;
       }
     }
     return numbers;
@@ -197,6 +218,7 @@ class Training {
   const Plan& plan_;
   int64_t steps_;
   std::vector<std::string> metric_names_;
+  std::vector<float> expert_numbers_;  // of the step that is done (engine/plan/expert_load.h)
   Communicator& world_;
   const TrainHooks& hooks_;
   Arena arena_;
@@ -261,7 +283,10 @@ int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<st
               const TrainHooks& hooks) {
   check_ranks(plan, world);
   try {
-    if (hooks.telemetry) hooks.telemetry->set_plan(plan.hash, plan.instructions(plan.stage_of(world.rank())).size());
+    if (hooks.telemetry) {
+      const size_t numbers = world.rank() == 0 ? load_numbers(plan.expert_layers) : 0;  // every rank has the same
+      hooks.telemetry->set_plan(plan.hash, plan.instructions(plan.stage_of(world.rank())).size(), numbers);
+    }
     const auto enter = [&](RankPhase phase) {
       if (hooks.on_phase) hooks.on_phase(phase);
     };

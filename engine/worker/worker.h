@@ -33,6 +33,8 @@ struct TrainHooks {
   // On every rank, when all that may refuse the training has gone well: `first` is the step with which it begins.
   std::function<void(int64_t first)> on_begin;
   std::function<void(const StepMessage&)> on_step;  // on every rank, after each step
+  // Of a model with experts what they got, before on_step of the same step.
+  std::function<void(const std::vector<ExpertLoad>&)> on_expert_load;
 };
 
 // The memory that train() wants for a rank: the plan's largest arena, and a margin in which a write past it is noticed.

@@ -22,6 +22,10 @@ QString after(const QString& title, const QString& value) { return value.isEmpty
 QString tip_of(const std::string& kind) {
   if (kind == "loss") return RunCurves::tr("Mean over the batch, before each step's update.");
   if (is_share(kind)) return RunCurves::tr("Share of predictions that are right.");
+  if (kind == metric_kind(expert_imbalance_metric))
+    return RunCurves::tr("Tokens of the busiest expert over the mean, of the layer that is least even: 1 is even.");
+  if (kind == metric_kind(dropped_tokens_metric))
+    return RunCurves::tr("Choices of experts that found no room within model.capacity_factor, of all layers.");
   return {};
 }
 

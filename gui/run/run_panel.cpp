@@ -12,6 +12,7 @@
 #include "gui/look/field_guard.h"
 #include "gui/look/steady_tabs.h"
 #include "gui/run/checkpoint_tab.h"
+#include "gui/run/expert_table.h"
 #include "gui/run/log_tab.h"
 #include "gui/run/rank_bars.h"
 #include "gui/run/run_comparison.h"
@@ -78,6 +79,7 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   comparison_ = new RunComparison(run, planner, this);
   tabs_->addTab(comparison_, tr("Predicted and measured"));
   tabs_->addTab(scrolled(new RankBars(run, selection)), tr("Ranks"));
+  tabs_->addTab(new ExpertTable(run, this), tr("Experts"));
   auto* checkpoints = new CheckpointTab(run, this);
   connect(checkpoints, &CheckpointTab::resumeWanted, this, &RunPanel::resumeWanted);
   tabs_->addTab(checkpoints, tr("Checkpoints"));

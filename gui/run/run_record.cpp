@@ -18,26 +18,26 @@ constexpr int64_t most_missing = 10000;  // steps that are asked for
 }  // namespace
 
 void RunRecord::add(Message message) {
-  std::visit(Visitor{[this](HelloMessage& m) { hello = std::move(m); },
-                     [this](SnapshotMessage& m) { add_snapshot(std::move(m)); },
-                     [this](const StepMessage& m) {
-                       add_step(m);
-                       step_times_.add(m.step_ms);
-                     },
-                     [this](const StepsMessage& m) { add_answer(m); },
-                     [this](TraceMessage& m) { add_trace(std::make_shared<const TraceMessage>(std::move(m))); },
-                     [this](const RankStateMessage& m) { set_rank(m); },
-                     [this](const LogMessage& m) {
-                       log.push_back(m);
-                       last_reported_ = m;
-                     },
-                     [this](const RestartMessage& m) { restarts.push_back(m); },
-                     [this](const FailureMessage& m) { failure = m; },
-                     [this](const FinishedMessage& m) {
-                       finished = m;
-                       is_over = true;
-                     }},
-             message);
+  std::visit(
+      Visitor{
+          [this](HelloMessage& m) { hello = std::move(m); }, [this](SnapshotMessage& m) { add_snapshot(std::move(m)); },
+          [this](const StepMessage& m) {
+            add_step(m);
+            step_times_.add(m.step_ms);
+          },
+          [this](const StepsMessage& m) { add_answer(m); },
+          [this](TraceMessage& m) { add_trace(std::make_shared<const TraceMessage>(std::move(m))); },
+          [this](ExpertsMessage& m) { experts = std::move(m); }, [this](const RankStateMessage& m) { set_rank(m); },
+          [this](const LogMessage& m) {
+            log.push_back(m);
+            last_reported_ = m;
+          },
+          [this](const RestartMessage& m) { restarts.push_back(m); }, [this](const FailureMessage& m) { failure = m; },
+          [this](const FinishedMessage& m) {
+            finished = m;
+            is_over = true;
+          }},
+      message);
   bound_log();
   if (restarts.size() > 2 * most_restarts) restarts.erase(restarts.begin(), restarts.end() - most_restarts);
 }
@@ -136,6 +136,7 @@ void RunRecord::add_snapshot(SnapshotMessage snapshot) {
     if (step.step > known) add_step(step);
   step_times_ = std::move(snapshot.step_times);
   for (TraceMessage& trace : snapshot.traces) add_trace(std::make_shared<const TraceMessage>(std::move(trace)));
+  if (snapshot.experts) experts = std::move(snapshot.experts);
   std::map<int, RankStateMessage> by_rank;
   for (const auto* reported : {&ranks, &snapshot.ranks})
     for (const RankStateMessage& rank : *reported) by_rank[rank.rank] = rank;

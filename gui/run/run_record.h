@@ -28,10 +28,11 @@ struct RunRecord {
   using StepRange = std::pair<int64_t, int64_t>;  // from the first, to before the second
 
   std::optional<HelloMessage> hello;
-  std::vector<RankStateMessage> ranks;   // by rank
-  std::vector<LogMessage> log;           // the latest lines
-  int64_t log_dropped = 0;               // lines before them
-  std::vector<RestartMessage> restarts;  // the latest
+  std::vector<RankStateMessage> ranks;    // by rank
+  std::vector<LogMessage> log;            // the latest lines
+  int64_t log_dropped = 0;                // lines before them
+  std::optional<ExpertsMessage> experts;  // the latest
+  std::vector<RestartMessage> restarts;   // the latest
   std::optional<FailureMessage> failure;
   std::optional<FinishedMessage> finished;
   bool is_over = false;  // nothing of it runs any more

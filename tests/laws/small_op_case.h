@@ -132,6 +132,7 @@ inline std::vector<OpCase> small_op_cases() {
       {"roll", {ids}, RollAttributes{2, -1}, {}},
       {"expert_counts", {four}, blocks, {}},
       {"expert_counts", {four}, dropping_blocks, {}},
+      {"expert_load", {four}, ExpertLoadAttributes{8}, {}},
       {"dispatch", {x, four, counts}, blocks, {}},
       {"dispatch", {q, four, counts}, dropping_blocks, {}},
       {"combine", {sent, four, counts}, blocks, {}},

@@ -165,6 +165,12 @@ Family expert_linear() {
   return {"expert_linear", {made, ExpertLinearAttributes{5, false}, ExpertLinearAttributes{4, true}}};
 }
 
+Family expert_load() {
+  const ExpertLoadAttributes made{8};
+  [[maybe_unused]] const auto& [experts] = made;
+  return {"expert_load", {made, ExpertLoadAttributes{9}}};
+}
+
 Family dispatch() {
   const DispatchAttributes made{8, 2, 2, 2, 6, false};
   [[maybe_unused]] const auto& [experts, expert_blocks, batch_blocks, length_blocks, rows, summed] = made;
@@ -304,10 +310,10 @@ Family stack() {
 }
 
 std::vector<Family> families() {
-  return {adam(),      sgd(),           momentum_sgd(), lion(),          schedules(),      clip(),       dropout(),
-          attention(), cast(),          constant(),     initialise(),    embedding_grad(), layer_norm(), scale(),
-          equations(), stack(),         conv(),         soft_cap(),      clip_bounds(),    split(),      rotary(),
-          top_k(),     expert_linear(), dispatch(),     grouped_linear()};
+  return {adam(),      sgd(),           momentum_sgd(), lion(),           schedules(),      clip(),       dropout(),
+          attention(), cast(),          constant(),     initialise(),     embedding_grad(), layer_norm(), scale(),
+          equations(), stack(),         conv(),         soft_cap(),       clip_bounds(),    split(),      rotary(),
+          top_k(),     expert_linear(), dispatch(),     grouped_linear(), expert_load()};
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "engine/ops/embedding.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/expert_linear.h"
+#include "engine/ops/expert_load.h"
 #include "engine/ops/global_norm.h"
 #include "engine/ops/grouped_linear.h"
 #include "engine/ops/initialise.h"
@@ -148,6 +149,7 @@ inline std::vector<OpCase> op_cases() {
           {"expert_linear", {x, tokens({12, 6, 6}), array({12, 18, 24})}, ExpertLinearAttributes{12, false}, {0, 2}},
           {"expert_linear_grad", {x, tokens({12, 6, 6}), array({12, 6, 6, 18})}, ExpertLinearAttributes{12, false}, {}},
           {"expert_counts", {choices}, blocks, {}},
+          {"expert_load", {choices}, ExpertLoadAttributes{12}, {}},
           {"dispatch", {x, choices, counts}, blocks, {0}},
           {"dispatch", {array({12, 6, 6, 24}), choices, counts}, blocks, {0}},
           {"combine", {sent, choices, counts}, blocks, {0}},

@@ -80,7 +80,7 @@ class MemoryPlanTest : public QObject {
     RandomGraphs graphs(8);
     for (int i = 0; i < graph_count; ++i) {
       const Planned plan = planned(graphs);
-      for (const auto& [name, values] : plan.lowered.outputs) {
+      for (const auto& [name, values] : plan.lowered.reported) {
         QCOMPARE(plan.arena.buffers[plan.buffer(values[0])].last, plan.instructions().size() - 1);
       }
     }

@@ -1,5 +1,7 @@
 #include "engine/ops/dispatch.h"
 
+#include "engine/ops/expert_load.h"
+
 #include "tests/reference/families.h"
 
 namespace shardscope::reference {
@@ -54,6 +56,12 @@ Results expert_counts(const Call& call) {
   return {counts, dropped};
 }
 
+Results expert_load(const Call& call) {
+  Values load = Values::Zero(call.attributes.as<ExpertLoadAttributes>().experts);
+  for (int64_t slot = 0; slot < call.values(0).size(); ++slot) load[expert_of(call.values(0), slot)] += 1;
+  return {load};
+}
+
 // The row of each slot in rows (q, p, c), or -1.
 std::vector<int64_t> rows_of_slots(const DispatchAttributes& a, const Values& choices, const Shape& shape) {
   std::vector<int64_t> rows;
@@ -89,7 +97,7 @@ Results combine(const Call& call) {
 }  // namespace
 
 std::vector<NamedReference> dispatch_references() {
-  return {{"expert_counts", expert_counts}, {"dispatch", dispatch}, {"combine", combine}};
+  return {{"expert_counts", expert_counts}, {"expert_load", expert_load}, {"dispatch", dispatch}, {"combine", combine}};
 }
 
 }  // namespace shardscope::reference

@@ -42,6 +42,7 @@ HostReport report_of(uint32_t seed) {
       one.steps.push_back(record);
     }
     if (number(1)) one.traces.push_back({TraceChoice::slowest, {number(99), {{1, 2, 3}, {4, 5, number(99)}}}});
+    if (number(1)) one.load = RankExpertLoad{number(99), std::vector<float>(static_cast<size_t>(number(9)), 2.5f)};
     report.ranks.push_back(one);
   }
   return report;

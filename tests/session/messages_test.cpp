@@ -62,6 +62,11 @@ class Random {
     return {static_cast<TraceChoice>(integer(0, 2)), integer(0, 99),
             list(3, [&] { return list(9, [&] { return time(); }); })};
   }
+  ExpertsMessage experts() {
+    return {integer(0, 99), list(3, [&] {
+              return ExpertLoad{text(), list(9, [&] { return double(integer(0, 1 << 30)); }), double(integer(0, 99))};
+            })};
+  }
   StepTimes step_times() {
     StepTimes times;
     for (int64_t i = integer(0, 20); i > 0; --i) times.add(std::abs(real()));
@@ -74,7 +79,7 @@ class Random {
   RestartMessage restart() { return {static_cast<int>(integer(1, 9)), integer(0, 99), failure()}; }
 
   Message message() {
-    switch (integer(0, 9)) {
+    switch (integer(0, 10)) {
       case 0:
         return HelloMessage{text(),
                             static_cast<uint64_t>(integer(0, INT64_MAX)) * 2 + 1,
@@ -90,10 +95,12 @@ class Random {
                                  list(4, [&] { return step(); }),
                                  step_times(),
                                  list(4, [&] { return trace(); }),
+                                 std::nullopt,
                                  list(4, [&] { return rank(); }),
                                  list(4, [&] { return log(); }),
                                  list(2, [&] { return restart(); }),
                                  std::nullopt};
+        if (integer(0, 1)) snapshot.experts = experts();
         if (integer(0, 1)) snapshot.failure = failure();
         return snapshot;
       }
@@ -103,6 +110,7 @@ class Random {
       case 5: return failure();
       case 6: return trace();
       case 8: return restart();
+      case 9: return experts();
       case 7: return StepsMessage{integer(0, 9), integer(9, 99), list(4, [&] { return step(); })};
       default: return FinishedMessage{static_cast<RunEnd>(integer(0, 3)), integer(0, 99)};
     }

@@ -114,6 +114,18 @@ class ProgressTest : public QObject {
     QVERIFY_THROWS_EXCEPTION(Failure, progress.take({0, false, {of_rank(1, {record_of(1, 5)})}}));
   }
 
+  void the_load_of_experts_is_reported_by_layer() {
+    Progress progress({1, 1}, {}, {{"layers/0", 3, {}, {}}, {"layers/1", 2, {}, {}}});
+    RankReport report = of_rank(0, {});
+    report.load = RankExpertLoad{4, {5, 0, 1, 0, 3, 3, 2}};
+    const auto reported = all<ExpertsMessage>(progress.take({0, false, {report}}));
+    QCOMPARE(reported.size(), size_t{1});
+    QVERIFY((reported[0] == ExpertsMessage{4, {{"layers/0", {5, 0, 1}, 0}, {"layers/1", {3, 3}, 2}}}));
+    QVERIFY(all<ExpertsMessage>(progress.take({1, false, {of_rank(0, {})}})).empty());
+    report.load->numbers.pop_back();
+    QVERIFY_THROWS_EXCEPTION(Failure, progress.take({2, false, {report}}));
+  }
+
   void a_trace_is_reported_when_all_ranks_have_reported_theirs_of_one_step() {
     Progress progress({1, 1, 1}, {});
     const auto take = [&](std::vector<RankReport> ranks) {

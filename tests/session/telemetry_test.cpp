@@ -63,6 +63,7 @@ class TelemetryTest : public QObject {
   void a_rank_that_waits_for_its_reader_says_so_and_its_heart_beats();
   void a_trace_that_is_kept_comes_once_and_the_last_one_kept();
   void a_trace_is_never_torn_while_the_writer_runs();
+  void the_load_of_experts_is_the_newest_and_never_torn();
   void what_a_killed_process_wrote_stays_readable();
   void the_first_failure_stays();
   void a_stop_request_reaches_the_other_mapping();
@@ -239,6 +240,38 @@ void TelemetryTest::a_trace_is_never_torn_while_the_writer_runs() {
   QVERIFY(whole && ordered);
   const auto latest = reader->take_trace(TraceChoice::latest);
   QCOMPARE(latest ? latest->step : last, int64_t{19999});
+}
+
+void TelemetryTest::the_load_of_experts_is_the_newest_and_never_torn() {
+  QTemporaryDir directory;
+  const std::string path = directory.path().toStdString();
+  TelemetryWriter writer(path, 0, 1);
+  auto reader = TelemetryReader::open(path, 0);
+  QVERIFY(!reader->take_expert_load());
+  constexpr size_t numbers = 300;
+  writer.set_plan(1, plan_steps, numbers);
+  QVERIFY(!reader->take_expert_load());
+  std::atomic<bool> done = false;
+  std::thread writing([&] {
+    for (int64_t step = 0; step < 20000; ++step) {
+      writer.put_expert_load(step, std::vector<float>(numbers, static_cast<float>(step)));
+    }
+    done = true;
+  });
+  bool whole = true;
+  int64_t last = -1;
+  const auto take = [&] {
+    const auto load = reader->take_expert_load();
+    if (!load) return;
+    whole = whole && load->step > last && load->numbers == std::vector<float>(numbers, static_cast<float>(load->step));
+    last = load->step;
+  };
+  while (!done) take();
+  writing.join();
+  take();
+  QVERIFY(whole);
+  QCOMPARE(last, int64_t{19999});
+  QVERIFY(!reader->take_expert_load());
 }
 
 void TelemetryTest::what_a_killed_process_wrote_stays_readable() {

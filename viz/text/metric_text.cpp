@@ -20,6 +20,7 @@ std::string metric_label(std::string_view name) {
 bool is_share(std::string_view name) { return metric_kind(name) == "accuracy"; }
 
 std::string metric_text(std::string_view name, double value) {
+  if (metric_kind(name) == "tokens") return fmt::format("{:.0f}", value);
   if (metric_kind(name) == "rate") return fmt::format("{:.3g}", value);
   if (std::abs(value) >= 1e9) return fmt::format("{:.5g}", value);
   return is_share(name) ? fmt::format("{:.2f}%", value * 100) : fmt::format("{:.4f}", value);

@@ -12,7 +12,7 @@ std::string_view metric_kind(std::string_view name);
 std::string metric_label(std::string_view name);
 // True for accuracies: shares of 1, shown in percent.
 bool is_share(std::string_view name);
-// "7.5672"; a share "0.12%".
+// "7.5672"; a share "0.12%"; a count of tokens "12".
 std::string metric_text(std::string_view name, double value);
 
 }  // namespace shardscope

@@ -19,6 +19,7 @@ std::vector<std::string> some_reports() {
   training.observation.status->training_step = 17;
   training.steps.resize(3);
   training.traces.resize(2);
+  training.load = RankExpertLoad{16, {3, 1, 0}};
   RankReport failed = training;
   failed.rank = 2;
   failed.observation.entry.failed_ns = 5;

@@ -45,6 +45,7 @@ std::vector<std::string> some_messages() {
   snapshot.step_times.add(12);
   snapshot.step_times.add(3);
   snapshot.traces = {trace};
+  snapshot.experts = ExpertsMessage{3, {{"layers/0/experts", {3, 1}, 2}}};
   snapshot.ranks = {{1, RankState::running, 4711}};
   snapshot.log = {{-1, "mpirun: \"quoted\""}};
   snapshot.failure = FailureMessage{1, "SIGKILL", "relu", "rank 1 was killed"};
@@ -53,8 +54,8 @@ std::vector<std::string> some_messages() {
   for (const Message& message :
        {Message(HelloMessage{"{\"seed\": 0}", 0x5ca1ab1e, 2, {{"relu", Phase::forward}}, {"loss", "accuracy"}}),
         Message(snapshot), Message(step), Message(trace), Message(StepsMessage{3, 9, {step}}),
-        Message(snapshot.ranks[0]), Message(snapshot.log[0]), Message(*snapshot.failure), Message(snapshot.restarts[0]),
-        Message(FinishedMessage{RunEnd::stopped, 12})}) {
+        Message(*snapshot.experts), Message(snapshot.ranks[0]), Message(snapshot.log[0]), Message(*snapshot.failure),
+        Message(snapshot.restarts[0]), Message(FinishedMessage{RunEnd::stopped, 12})}) {
     lines.push_back(to_json_line(message));
     lines.back().pop_back();
   }

@@ -1,0 +1,33 @@
+#include <algorithm>
+
+#include "engine/runtime/kernels/kernel_families.h"
+
+namespace shardscope {
+
+namespace {
+
+class ExpertLoadKernel : public Kernel {
+ public:
+  explicit ExpertLoadKernel(const KernelArguments& arguments)
+      : choices_(arguments.inputs[0].i32()),
+        count_(arguments.inputs[0].count()),
+        load_(arguments.outputs[0].f32()),
+        experts_(arguments.outputs[0].count()) {}
+
+  void run(const StepContext&) override {
+    std::fill_n(load_, experts_, 0.0f);
+    for (int64_t i = 0; i < count_; ++i) ++load_[choices_[i]];
+  }
+
+ private:
+  const int32_t* choices_;
+  int64_t count_;
+  float* load_;
+  int64_t experts_;
+};
+
+}  // namespace
+
+std::vector<NamedKernel> expert_load_kernels() { return {{"expert_load", "i32->f32", construct<ExpertLoadKernel>}}; }
+
+}  // namespace shardscope
