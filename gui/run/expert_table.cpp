@@ -7,6 +7,7 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "engine/base/plural.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
@@ -16,8 +17,8 @@
 namespace shardscope {
 namespace {
 
-constexpr int bars_column = 1, row_height = 46, bar_margin = 4;
-enum Column { layer_column, tokens_column = bars_column, imbalance_column, dropped_column, column_count };
+constexpr int load_height = 46, load_margin = 4;
+enum LoadColumn { layer_column, tokens_column, imbalance_column, dropped_column, load_columns };
 
 QString exact_tokens(double tokens) { return qt(exact_number(static_cast<int64_t>(tokens))); }
 
@@ -58,7 +59,7 @@ class LoadDelegate : public QStyledItemDelegate {
 
  private:
   static QRectF place_in(const QRect& cell) {
-    return QRectF(cell).adjusted(bar_margin, bar_margin, -bar_margin, -bar_margin);
+    return QRectF(cell).adjusted(load_margin, load_margin, -load_margin, -load_margin);
   }
   const ExpertLoad* load_of(const QModelIndex& index) const {
     const std::optional<ExpertsMessage>& experts = run_.record().experts;
@@ -92,13 +93,14 @@ QString expert_tip(const ExpertLoad& load, double x, double width) {
   if (load.tokens.empty() || x < 0 || x >= width) return {};
   const auto expert = static_cast<size_t>(x / width * double(load.tokens.size()));
   if (expert >= load.tokens.size() || load.total() <= 0) return {};
-  return ExpertTable::tr("expert %1: chosen by %2 tokens, %3 of the mean")
+  const auto tokens = static_cast<int64_t>(load.tokens[expert]);
+  return ExpertTable::tr("expert %1: chosen by %2 %3, %4 of the mean")
       .arg(expert)
-      .arg(exact_tokens(load.tokens[expert]),
+      .arg(exact_tokens(load.tokens[expert]), qt(plural(tokens, "token")),
            qt(share_text(load.tokens[expert] * double(load.tokens.size()) / load.total())));
 }
 
-ExpertTable::ExpertTable(RunControl& run, QWidget* parent) : QTableWidget(0, column_count, parent), run_(run) {
+ExpertTable::ExpertTable(RunControl& run, QWidget* parent) : QTableWidget(0, load_columns, parent), run_(run) {
   setObjectName("expertTable");
   setAccessibleName(tr("Tokens by expert"));
   setHorizontalHeaderLabels({tr("Layer"), tr("Tokens by expert"), tr("Busiest / mean"), tr("Dropped")});
@@ -113,7 +115,7 @@ ExpertTable::ExpertTable(RunControl& run, QWidget* parent) : QTableWidget(0, col
   horizontalHeaderItem(dropped_column)
       ->setToolTip(tr("Choices that found no room within model.capacity_factor; a token counts once for each expert."));
   verticalHeader()->hide();
-  verticalHeader()->setDefaultSectionSize(row_height);
+  verticalHeader()->setDefaultSectionSize(load_height);
   horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setSectionResizeMode(tokens_column, QHeaderView::Stretch);
   setFrameShape(QFrame::NoFrame);
@@ -123,7 +125,7 @@ ExpertTable::ExpertTable(RunControl& run, QWidget* parent) : QTableWidget(0, col
   setColumnWidth(layer_column, 190);
   setColumnWidth(imbalance_column, 110);
   setColumnWidth(dropped_column, 130);
-  setItemDelegateForColumn(bars_column, new LoadDelegate(run, this));
+  setItemDelegateForColumn(tokens_column, new LoadDelegate(run, this));
   connect(&run, &RunControl::received, this, &ExpertTable::refresh);
   refresh();
 }
@@ -142,7 +144,7 @@ void ExpertTable::refresh() {
     const ExpertLoad& load = experts->layers[static_cast<size_t>(row)];
     const QString cells[] = {qt(load.layer), bars_text(load),
                              qt(metric_text(expert_imbalance_metric, load.imbalance())), dropped_text(load)};
-    for (int column = 0; column < column_count; ++column) {
+    for (int column = 0; column < load_columns; ++column) {
       if (!item(row, column)) setItem(row, column, new QTableWidgetItem);
       item(row, column)->setText(cells[column]);
       if (column > tokens_column) item(row, column)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);

@@ -4,6 +4,7 @@
 #include <QTest>
 
 #include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/painted_texts.h"
 #include "tests/test_program.h"
@@ -32,6 +33,8 @@ class ExpertTableTest : public QObject {
   }
 
  private slots:
+  void initTestCase() { apply_theme(*qApp, ThemeChoice::light); }
+
   void a_row_says_what_each_expert_of_a_layer_got() {
     RunControl run("shardrun");
     ExpertTable table(run);
@@ -76,7 +79,7 @@ class ExpertTableTest : public QObject {
 
   void the_tip_is_of_the_expert_under_the_pointer() {
     const ExpertLoad load{"experts", {10, 30, 0, 40}, 0};
-    QCOMPARE(expert_tip(load, 30, 100), QString("expert 1: chosen by 30 tokens, 150 % of the mean"));
+    QCOMPARE(expert_tip(load, 30, 100), QString("expert 1: chosen by 30 tokens, 150.0 % of the mean"));
     QVERIFY(expert_tip(load, 99.9, 100).startsWith("expert 3"));
     QVERIFY(expert_tip(load, 100, 100).isEmpty() && expert_tip(load, -1, 100).isEmpty());
     QVERIFY(expert_tip({}, 1, 100).isEmpty());
@@ -96,7 +99,7 @@ class ExpertTableTest : public QObject {
   }
 };
 
-REGISTER_TEST(ExpertTableTest)
+REGISTER_WINDOW_TEST(ExpertTableTest)
 
 }  // namespace expert_table_test
 

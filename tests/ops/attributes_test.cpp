@@ -347,9 +347,10 @@ class AttributesTest : public QObject {
                    a.are<EquationAttributes>() || a.are<SgdAttributes>() || a.are<StackAttributes>() ||
                    a.are<MomentumSgdAttributes>() || a.are<LionAttributes>() || a.are<ClipAttributes>() ||
                    a.are<ConvAttributes>() || a.are<SoftCapAttributes>() || a.are<ClipBoundsAttributes>() ||
-                   a.are<SplitAttributes>() || a.are<RotaryAttributes>() || a.are<TopKAttributes>() ||
-                   a.are<ExpertLinearAttributes>() || a.are<DispatchAttributes>() || a.are<GroupedLinearAttributes>() ||
-                   a.are<RingAttributes>() || a.are<RollAttributes>() || a.are<ZigzagAttributes>(),
+                   a.are<SplitAttributes>() || a.are<ExpertLoadAttributes>() || a.are<RotaryAttributes>() ||
+                   a.are<TopKAttributes>() || a.are<ExpertLinearAttributes>() || a.are<DispatchAttributes>() ||
+                   a.are<GroupedLinearAttributes>() || a.are<RingAttributes>() || a.are<RollAttributes>() ||
+                   a.are<ZigzagAttributes>(),
                one.op.c_str());
     }
   }
