@@ -155,7 +155,11 @@ class PlanCheck {
       defined_as(op.outputs[0], specs.at(graph_.outputs.at("logits")));
     }
     for (const Metric& metric : plan_.metrics) {
-      if (metric.source != MetricSource::schedule) is_sharded_as(metric.values[0], {});
+      for (int value : metric.values) is_sharded_as(value, {});
+    }
+    for (const ExpertLayer& layer : plan_.expert_layers) {
+      for (int value : layer.chosen) is_sharded_as(value, {});
+      for (int value : layer.dropped) is_sharded_as(value, {});
     }
   }
 
@@ -355,7 +359,11 @@ class PlanCheck {
     }
     left = plan_.input_values[0];
     for (const Metric& metric : plan_.metrics) {
-      if (metric.source != MetricSource::schedule) left.push_back(metric.values[0]);
+      left.insert(left.end(), metric.values.begin(), metric.values.end());
+    }
+    for (const ExpertLayer& layer : plan_.expert_layers) {
+      left.insert(left.end(), layer.chosen.begin(), layer.chosen.end());
+      left.insert(left.end(), layer.dropped.begin(), layer.dropped.end());
     }
     for (StateId id = 0; id < state_count(); ++id) {
       const bool is_updated = purpose == Purpose::train_step && graph_.states[id].after != no_id;

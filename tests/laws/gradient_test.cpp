@@ -11,6 +11,7 @@
 #include "engine/ops/conv.h"
 #include "engine/ops/dispatch.h"
 #include "engine/ops/expert_linear.h"
+#include "engine/ops/expert_load.h"
 #include "engine/ops/grouped_linear.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/layer_norm.h"
@@ -269,6 +270,7 @@ Layer dispatched_experts(int64_t rows) {
     const OpId choose = graph.add_op(op_definition("top_k"), "top_k", Phase::forward, {logits}, TopKAttributes{.k = 2});
     const std::vector<ValueId> made = graph.ops[choose].outputs;
     const ValueId counts = append(graph, "expert_counts", {made[0]}, blocks);
+    append(graph, "expert_load", {made[0]}, ExpertLoadAttributes{4});
     const ValueId sent = append(graph, "dispatch", {square_dense(m, x), made[0], counts}, blocks);
     const ValueId inner = append(graph, "grouped_linear", {sent, counts, kernels(graph, "up")}, forward);
     const ValueId given = append(graph, "grouped_linear", {m.gelu(inner), counts, kernels(graph, "down")}, transposed);
