@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 
 #include "engine/compile/describe.h"
 #include "engine/compile/metric_outputs.h"
@@ -10,8 +9,8 @@
 #include "engine/compile/pins.h"
 #include "engine/compile/plan_hash.h"
 #include "engine/compile/strategy_check.h"
-#include "engine/compile/token_split.h"
 #include "engine/compile/training_graph.h"
+#include "engine/compile/written_training.h"
 #include "engine/config/write.h"
 #include "engine/graph/casts.h"
 #include "engine/graph/reported_values.h"
@@ -23,7 +22,6 @@
 #include "engine/plan/order_simulation.h"
 #include "engine/plan/schedules/schedule.h"
 #include "engine/plan/stages.h"
-#include "engine/shard/moved_again.h"
 
 namespace shardscope {
 
@@ -71,16 +69,6 @@ TrainingFacts training_facts(const ResolvedRun& run) {
           refusal_to_train(run.types)};
 }
 
-// ZeRO stage 3: parameters, and what is made of them alone, are gathered once for forward and once for backward.
-std::vector<bool> given_up(const ZeroConfig& zero, const Graph& graph) {
-  if (zero.stage != 3) return {};
-  std::vector<bool> values = values_of_states(graph);
-  for (const State& state : graph.states) {
-    if (!state.is_parameter()) values[state.before] = false;
-  }
-  return values;
-}
-
 std::vector<std::vector<int>> stored_inputs(const Graph& graph, const Lowered& lowered) {
   const Program& program = lowered.program;
   std::vector<std::vector<int>> values(static_cast<size_t>(program.stages));
@@ -125,42 +113,6 @@ PipelinePlan pipeline_plan(const ResolvedRun& run, const StagedOps& staged, cons
   const auto equal = [](const WorkItem& item) { return item.work == Work::backward ? 2.0 : 1.0; };
   pipeline.equal_bubble = simulate_order(staged.order, equal).bubble;
   return pipeline;
-}
-
-// The step's graph, what the run file says of its arrays, and their layouts as written.
-struct WrittenTraining {
-  TrainingGraph training;
-  ResolvedPins resolved;
-  PlacedAsWritten placed;
-};
-
-// Backward recomputes no cast whose recomputation would need communication.
-WrittenTraining write_training(const ResolvedRun& run, const Machine& machine, const Graph& forward, Passes& pass,
-                               std::stop_token stop) {
-  const ShardingConfig& sharding = run.config->sharding;
-  const Mesh& mesh = run.mesh->of_a_stage;
-  std::set<std::string> kept;
-  while (true) {
-    WrittenTraining made;
-    made.training = pass("differentiate", [&] { return build_training(run, forward, machine, kept); });
-    const TrainingGraph& training = made.training;
-    made.resolved = pass("resolve", [&] {
-      const SpecTargets arrays = spec_targets(training.graph);
-      ResolvedSpecs specs = resolve_run_specs(sharding, *run.mesh, arrays.targets);
-      pin_tokens(run.split, arrays, training.graph, specs);
-      return pin_specs(arrays, std::move(specs), training.graph, mesh, training.cotangents);
-    });
-    made.placed = pass("propagate", [&] {
-      return place_as_written(made.resolved.pins, training.graph, mesh, sharding.keep, training.cotangents, stop);
-    });
-    if (training.recomputed_casts.empty() || stop.stop_requested()) return made;
-    const size_t before = kept.size();
-    for (OpId op : moved_again(training.graph, mesh, made.placed.placements, given_up(sharding.zero, training.graph))) {
-      const std::string& name = training.graph.ops[op].name;
-      if (training.recomputed_casts.contains(name)) kept.insert(name);
-    }
-    if (kept.size() == before) return made;
-  }
 }
 
 std::vector<Error> all_errors(ForwardGraph forward) {

@@ -46,7 +46,7 @@ double op_seconds(const Graph& graph, const Op& op, const WorkPrices& prices) {
 }
 
 // What each layer takes, with what is before the first and behind the last.
-std::vector<double> layer_seconds(const Graph& graph, int layers, const Machine& machine) {
+std::vector<double> seconds_of_layers(const Graph& graph, int layers, const Machine& machine) {
   const WorkPrices prices(machine, Mesh());
   std::vector<double> seconds(static_cast<size_t>(layers));
   const std::vector<bool> before = ops_before_layers(graph);
@@ -186,10 +186,18 @@ std::vector<Error> check_pipeline(const RunConfig& config, const StagedMesh& mes
            "pipeline.layers",
            fmt::format("{} up to {}, such as [{}]; or leave it out",
                        chunks == 1 ? "1 number that adds" : counted(chunks, "number") + " that add", layers,
-                       fmt::join(balanced_parts(layer_seconds(forward, layers, reference_host()), chunks), ", ")));
+                       fmt::join(balanced_parts(seconds_of_layers(forward, layers, reference_host()), chunks), ", ")));
     }
   }
   return errors;
+}
+
+std::vector<double> layer_seconds(const Graph& forward, const Machine& machine) {
+  return seconds_of_layers(forward, layer_count(forward), machine);
+}
+
+std::vector<int> balanced_layers(const std::vector<double>& layer_seconds, int parts) {
+  return balanced_parts(layer_seconds, parts);
 }
 
 std::vector<int> layers_of_chunks(const PipelineConfig& pipeline, const PipelineShape& shape, const Graph& forward,
@@ -197,7 +205,7 @@ std::vector<int> layers_of_chunks(const PipelineConfig& pipeline, const Pipeline
   const int layers = layer_count(forward);
   if (shape.stages == 1) return {layers};
   if (!pipeline.layers.empty()) return {pipeline.layers.begin(), pipeline.layers.end()};
-  return balanced_parts(layer_seconds(forward, layers, machine), shape.stages * shape.chunks);
+  return balanced_parts(seconds_of_layers(forward, layers, machine), shape.stages * shape.chunks);
 }
 
 std::vector<int> virtual_stages_of_ops(const Graph& graph, const std::vector<int>& layers) {

@@ -33,6 +33,11 @@ std::vector<Error> check_pipeline(const RunConfig& config, const StagedMesh& mes
 std::vector<int> layers_of_chunks(const PipelineConfig& pipeline, const PipelineShape& shape, const Graph& forward,
                                   const Machine& machine);
 
+// What each layer of a forward graph takes, whole, on one device of the machine, with what is before the first and
+// behind the last; and the layers of so many contiguous parts, as above.
+std::vector<double> layer_seconds(const Graph& forward, const Machine& machine);
+std::vector<int> balanced_layers(const std::vector<double>& layer_seconds, int parts);
+
 // Per op its virtual stage. A backward op is where its forward op is; an update where its parameter is, which is where
 // forward first uses it. Ops without operands are `StagedOps::unassigned`.
 std::vector<int> virtual_stages_of_ops(const Graph& graph, const std::vector<int>& layers);

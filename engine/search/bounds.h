@@ -39,6 +39,7 @@ class Bounds {
   // experts, of which it is not known. Peak FLOP/s of a device.
   double model_flops() const { return model_flops_; }
   double peak() const { return peak_; }
+  int64_t rows() const { return rows_; }  // of a batch
 
  private:
   struct StateBytes {

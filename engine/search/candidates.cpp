@@ -10,6 +10,7 @@
 #include "engine/compile/training_graph.h"
 #include "engine/config/run_file_keys.h"
 #include "engine/config/strategy.h"
+#include "engine/plan/schedules/schedule.h"
 
 namespace shardscope {
 
@@ -153,6 +154,7 @@ class Enumeration {
     const std::vector<std::string> policies =
         limits_.trains ? std::vector<std::string>{"none", "selective", "full"} : std::vector<std::string>{"none"};
     for (int64_t size : numbers("microbatch_size", divisors(limits_.rows / strategy_.replicas()))) {
+      if (!is_possible_pipeline(limits_.rows / strategy_.replicas() / size)) continue;
       for (const std::string& policy : values("recompute", policies)) {
         for (const std::string& mode : values(mode_key, {"as_written"})) {
           Candidate candidate{strategy_, mode == "fastest" ? LayoutMode::fastest : LayoutMode::as_written};
@@ -162,6 +164,16 @@ class Enumeration {
         }
       }
     }
+  }
+
+  bool is_possible_pipeline(int64_t microbatches) const {
+    if (strategy_.pipeline == 1) return true;
+    const bool interleaved = strategy_.virtual_stages > 1 && strategy_.pipeline_schedule == "1f1b";
+    const PipelineSchedule* schedule = find_schedule(interleaved ? "interleaved" : strategy_.pipeline_schedule);
+    return !schedule || schedule
+                            ->check({static_cast<int>(strategy_.pipeline), static_cast<int>(strategy_.virtual_stages),
+                                     static_cast<int>(microbatches)})
+                            .empty();
   }
 
   const ModelLimits& limits_;

@@ -40,7 +40,7 @@ struct Candidate {
 //   virtual_stages      1; with a pipeline also those of which the layers are a multiple; pipeline_schedule 1f1b, and
 //   of
 //                       one chunk gpipe and zero_bubble
-//   microbatch_size     divisors of the sequences of a replica
+//   microbatch_size     divisors of the sequences of a replica, with which the schedule can be
 //   recompute           none, selective, full (none alone without an optimizer)
 //   order               that of Megatron: replicas within stages; and with replicas outermost
 //   mode                as_written

@@ -5,12 +5,13 @@
 #include <chrono>
 #include <exception>
 #include <limits>
-#include <mutex>
-#include <numeric>
+#include <map>
+#include <set>
 #include <thread>
 
 #include "engine/compile/compile.h"
 #include "engine/plan/memory_limit.h"
+#include "engine/search/layer_bound.h"
 
 namespace shardscope {
 
@@ -18,7 +19,7 @@ namespace {
 
 constexpr size_t fastest_count = 10;
 // Candidates that are planned before bounds are compared again: the same for any number of threads.
-constexpr size_t round_size = 8;
+constexpr size_t round_size = 8, tightened_at_a_time = 64;
 
 bool is_faster(const Found& a, const Found& b) {
   if (a.seconds != b.seconds) return a.seconds < b.seconds;
@@ -40,76 +41,130 @@ class Search {
         stop_(std::move(stop)),
         progress_(progress),
         bounds_(request.plan, request.devices),
-        all_(candidates(model_limits(request.plan.config), request.devices, request.fixed)) {
-    const MachinePrices prices(request.plan.machine, static_cast<int>(request.devices));
-    memory_limit_ = static_cast<double>(memory_limit(request.plan.config.sharding, prices));
+        layers_(request.plan, request.devices),
+        all_(candidates(model_limits(request.plan.config), request.devices, request.fixed)),
+        open_(Before{request.objective}) {
+    memory_limit_ = static_cast<double>(memory_limit(request.plan.config.sharding, layers_.prices()));
     memory_limit_ = std::min(memory_limit_, request.at_most_memory.value_or(memory_limit_));
     time_limit_ = request.at_most_seconds.value_or(std::numeric_limits<double>::infinity());
   }
 
   SearchResult run() {
     const auto start = std::chrono::steady_clock::now();
-    result_.space.candidates = static_cast<int64_t>(all_.size());
-    std::vector<Bound> bounds;
-    std::vector<int> open;
-    for (size_t i = 0; i < all_.size(); ++i) {
-      bounds.push_back(bounds_.of(all_[i]));
-      if (bounds[i].memory_bytes > memory_limit_) ++result_.space.too_large;
-      else if (bounds[i].seconds > time_limit_) ++result_.space.too_slow;
-      else open.push_back(static_cast<int>(i));
-    }
-    std::ranges::stable_sort(open, [&](int a, int b) {
-      const double one = value_of(bounds[a], request_.objective), two = value_of(bounds[b], request_.objective);
-      if (one != two) return one < two;
-      return bounds[a].seconds + bounds[b].memory_bytes < bounds[b].seconds + bounds[a].memory_bytes;
-    });
-    spread_ties(open, bounds);
     const auto is_over = [&] {
       const std::chrono::duration<double> past = std::chrono::steady_clock::now() - start;
       return request_.budget_seconds && past.count() >= *request_.budget_seconds;
     };
-    size_t next = 0;
-    while (next < open.size() && !is_over()) {
-      std::vector<int> round;
-      for (; next < open.size() && round.size() < round_size; ++next) {
-        if (is_beaten(bounds[open[next]])) ++result_.space.dominated;
-        else round.push_back(open[next]);
-      }
-      plan(round);
+    result_.space.candidates = static_cast<int64_t>(all_.size());
+    for (size_t i = 0; i < all_.size(); ++i) consider({bounds_.of(all_[i]), static_cast<int>(i), Bounded::at_once});
+    while (!open_.empty() && !is_over()) {
+      const std::vector<Open> round = next_round();
+      if (round.empty()) break;
+      if (round.front().by == Bounded::by_layers) plan(round);
+      else tighten(round);
       if (stop_.stop_requested()) throw Cancelled{};
-      tell(static_cast<int64_t>(next));
+      tell();
     }
     double least = std::numeric_limits<double>::infinity();
-    for (; next < open.size(); ++next) {
-      if (is_beaten(bounds[open[next]])) {
+    for (const Open& left : open_) {
+      if (is_beaten(left.bound)) {
         ++result_.space.dominated;
         continue;
       }
       ++result_.space.open;
-      least = std::min(least, value_of(bounds[open[next]], request_.objective));
+      least = std::min(least, value_of(left.bound, request_.objective));
     }
     finish(least);
     return std::move(result_);
   }
 
  private:
-  // Candidates of one bound differ in what bounds do not see. So that good ones of all kinds come early, they are taken
-  // in strides through their list.
-  void spread_ties(std::vector<int>& open, const std::vector<Bound>& bounds) const {
-    for (size_t begin = 0; begin < open.size();) {
-      size_t end = begin;
-      const double value = value_of(bounds[open[begin]], request_.objective);
-      while (end < open.size() && value_of(bounds[open[end]], request_.objective) <= value * 1.0001) ++end;
-      const size_t count = end - begin;
-      if (count > 2 * round_size) {
-        size_t stride = std::max<size_t>(1, static_cast<size_t>(static_cast<double>(count) * 0.618));
-        while (std::gcd(stride, count) != 1) ++stride;
-        std::vector<int> spread(count);
-        for (size_t i = 0; i < count; ++i) spread[i] = open[begin + i * stride % count];
-        std::ranges::copy(spread, open.begin() + static_cast<std::ptrdiff_t>(begin));
-      }
-      begin = end;
+  // How much is known of a candidate: bounds.h; layer_bound.h of one replica of one stage; layer_bound.h.
+  enum class Bounded : uint8_t { at_once, coarsely, by_layers };
+  struct Open {
+    Bound bound;
+    int index = 0;
+    Bounded by = Bounded::at_once;
+  };
+  struct Before {
+    SearchObjective objective;
+    bool operator()(const Open& a, const Open& b) const {
+      const double one = value_of(a.bound, objective), two = value_of(b.bound, objective);
+      if (one != two) return one < two;
+      const double other = objective == SearchObjective::memory ? a.bound.seconds : a.bound.memory_bytes,
+                   another = objective == SearchObjective::memory ? b.bound.seconds : b.bound.memory_bytes;
+      if (other != another) return other < another;
+      return a.index < b.index;
     }
+  };
+
+  // Into those that are open, or out of the space.
+  void consider(const Open& candidate) {
+    if (candidate.bound.memory_bytes > memory_limit_) ++result_.space.too_large;
+    else if (candidate.bound.seconds > time_limit_) ++result_.space.too_slow;
+    else open_.insert(candidate);
+  }
+
+  // The next of the open ones, all as much is known of as of the first.
+  std::vector<Open> next_round() {
+    std::vector<Open> round;
+    while (!open_.empty()) {
+      const Open first = *open_.begin();
+      if (is_beaten(first.bound)) {
+        ++result_.space.dominated;
+        open_.erase(open_.begin());
+        continue;
+      }
+      const size_t most = first.by == Bounded::by_layers ? round_size : tightened_at_a_time;
+      if (round.size() == most || (!round.empty() && round.front().by != first.by)) break;
+      round.push_back(first);
+      open_.erase(open_.begin());
+    }
+    return round;
+  }
+
+  template <class Work>
+  void in_parallel(size_t count, const Work& work) {
+    std::vector<std::exception_ptr> faults(count);
+    std::atomic<size_t> next = 0;
+    const auto run = [&] {
+      for (size_t i = next++; i < count && !stop_.stop_requested(); i = next++) {
+        try {
+          work(i);
+        } catch (...) {
+          faults[i] = std::current_exception();
+        }
+      }
+    };
+    std::vector<std::jthread> helpers;
+    for (int i = 1; i < request_.threads && i < static_cast<int>(count); ++i) helpers.emplace_back(run);
+    run();
+    helpers.clear();
+    if (stop_.stop_requested()) throw Cancelled{};
+    for (const std::exception_ptr& fault : faults) {
+      if (fault) std::rethrow_exception(fault);
+    }
+  }
+
+  void tighten(std::vector<Open> round) {
+    const bool coarse = round.front().by == Bounded::at_once;
+    // One of each profile first, so that no two threads make the same.
+    std::map<std::string, int> firsts;
+    for (const Open& open : round)
+      firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open.index)], coarse), open.index);
+    std::vector<int> profiles;
+    for (const auto& [key, index] : firsts) profiles.push_back(index);
+    in_parallel(profiles.size(),
+                [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], coarse); });
+    in_parallel(round.size(), [&](size_t i) {
+      Open& open = round[i];
+      const Candidate& candidate = all_[static_cast<size_t>(open.index)];
+      open.by = coarse ? Bounded::coarsely : Bounded::by_layers;
+      const Bound bound = layers_.of(candidate, coarse);
+      open.bound.seconds = std::max(open.bound.seconds, bound.seconds);
+      open.bound.memory_bytes = std::max(open.bound.memory_bytes, bound.memory_bytes);
+    });
+    for (const Open& open : round) consider(open);
   }
 
   // Whether no plan of these bounds can be on the front or among the fastest.
@@ -121,34 +176,18 @@ class Search {
     });
   }
 
-  void plan(const std::vector<int>& round) {
+  void plan(const std::vector<Open>& round) {
     std::vector<std::optional<Found>> planned(round.size());
-    std::vector<std::exception_ptr> faults(round.size());
-    std::atomic<size_t> next = 0;
-    const auto work = [&] {
-      for (size_t i = next++; i < round.size() && !stop_.stop_requested(); i = next++) {
-        try {
-          planned[i] = plan_candidate(request_, bounds_, all_[static_cast<size_t>(round[i])], stop_);
-        } catch (...) {
-          faults[i] = std::current_exception();
-        }
-      }
-    };
-    std::vector<std::jthread> helpers;
-    for (int i = 1; i < request_.threads; ++i) helpers.emplace_back(work);
-    work();
-    helpers.clear();
-    if (stop_.stop_requested()) throw Cancelled{};
-    for (const std::exception_ptr& fault : faults) {
-      if (fault) std::rethrow_exception(fault);
-    }
+    in_parallel(round.size(), [&](size_t i) {
+      planned[i] = plan_candidate(request_, bounds_, all_[static_cast<size_t>(round[i].index)], stop_);
+    });
     for (size_t i = 0; i < round.size(); ++i) {
       ++result_.space.planned;
       if (!planned[i]) {
         ++result_.space.illegal;
         continue;
       }
-      planned[i]->index = round[i];
+      planned[i]->index = round[i].index;
       if (planned[i]->memory_bytes > memory_limit_ || planned[i]->seconds > time_limit_) {
         ++result_.space.above_limit;
         if (!nearest_ || planned[i]->memory_bytes < nearest_->memory_bytes) nearest_ = *planned[i];
@@ -158,10 +197,8 @@ class Search {
     }
   }
 
-  void tell(int64_t taken) const {
-    if (!progress_) return;
-    const int64_t before = result_.space.too_large + result_.space.too_slow;
-    progress_({before + taken, result_.space.candidates, &found_});
+  void tell() const {
+    if (progress_) progress_({result_.space.candidates - std::ssize(open_), result_.space.candidates, &found_});
   }
 
   void finish(double least) {
@@ -182,7 +219,9 @@ class Search {
   std::stop_token stop_;
   const std::function<void(const SearchProgress&)>& progress_;
   Bounds bounds_;
+  LayerBounds layers_;
   std::vector<Candidate> all_;
+  std::set<Open, Before> open_;
   double memory_limit_ = 0, time_limit_ = 0;
   std::vector<Found> found_;      // within the limits, by time
   std::optional<Found> nearest_;  // above them, the smallest

@@ -1,0 +1,381 @@
+#include "engine/search/layer_bound.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "engine/config/strategy.h"
+#include "engine/plan/schedules/schedule.h"
+
+namespace shardscope {
+
+namespace {
+
+// Equal layers of one model chunk: of EqualLayers number `group` so many.
+struct ChunkLayers {
+  std::vector<int64_t> count;  // by group
+  bool has_before = false, has_behind = false;
+  int first_group = 0, last_group = 0;
+};
+
+class StrategyBound {
+ public:
+  StrategyBound(const LayerProfile& profile, const Candidate& candidate, int64_t microbatches,
+                const MachinePrices& prices)
+      : profile_(profile), strategy_(candidate.strategy), microbatches_(microbatches), prices_(prices) {}
+
+  Bound run(const std::vector<int>& chunks, bool coarse) {
+    const auto stages = static_cast<size_t>(strategy_.pipeline);
+    int64_t first = 0;
+    for (size_t c = 0; c < chunks.size(); ++c) {
+      chunks_.push_back(layers_between(first, first + chunks[c]));
+      chunks_.back().has_before = c == 0;
+      chunks_.back().has_behind = c + 1 == chunks.size();
+      first += chunks[c];
+    }
+    Bound bound;
+    bound.seconds = stages == 1 ? one_stage(coarse) : pipeline(coarse);
+    bound.memory_bytes = memory(coarse);
+    return bound;
+  }
+
+ private:
+  static constexpr const char* interleaved_name = "interleaved";
+
+  ChunkLayers layers_between(int64_t first, int64_t end) const {
+    ChunkLayers chunk;
+    chunk.first_group = -1;
+    for (size_t g = 0; g < profile_.layers.size(); ++g) {
+      const EqualLayers& layers = profile_.layers[g];
+      const int64_t count = std::max<int64_t>(0, std::min(end, layers.end()) - std::max(first, layers.first));
+      chunk.count.push_back(count);
+      if (count == 0) continue;
+      if (chunk.first_group < 0) chunk.first_group = static_cast<int>(g);
+      chunk.last_group = static_cast<int>(g);
+    }
+    return chunk;
+  }
+
+  // Of one layer of a group, whichever it is.
+  PartWork of_layer(const std::vector<PartWork>& works, size_t group) const {
+    const EqualLayers& layers = profile_.layers[group];
+    PartWork work = works[static_cast<size_t>(layers.kept)];
+    for (int copy = 1; copy < layers.kept_count; ++copy)
+      work.take_smaller(works[static_cast<size_t>(layers.kept + copy)]);
+    return work;
+  }
+
+  struct TaskSeconds {
+    double clock = 0, computing = 0, ahead = 0, behind = 0, weights = 0;
+    std::vector<double> wire;
+    double all() const {
+      double seconds = clock;
+      for (double stream : wire) seconds = std::max(seconds, stream);
+      return seconds;
+    }
+  };
+
+  TaskSeconds of_chunk(const std::vector<PartWork>& works, const ChunkLayers& chunk, bool is_backward) const {
+    TaskSeconds seconds;
+    seconds.wire.assign(works.front().wire.size(), 0);
+    const auto add = [&](const PartWork& work, double times) {
+      seconds.clock += times * work.clock;
+      seconds.computing += times * work.computing;
+      seconds.weights += times * work.weights;
+      for (size_t s = 0; s < work.wire.size(); ++s) seconds.wire[s] += times * work.wire[s];
+    };
+    for (size_t g = 0; g < chunk.count.size(); ++g) {
+      if (chunk.count[g] > 0) add(of_layer(works, g), static_cast<double>(chunk.count[g]));
+    }
+    const PartWork &before = works[static_cast<size_t>(profile_.kept)],
+                   &behind = works[static_cast<size_t>(profile_.kept) + 1];
+    if (chunk.has_before) add(before, 1);
+    if (chunk.has_behind) add(behind, 1);
+    const int enters = is_backward ? chunk.last_group : chunk.first_group,
+              leaves = is_backward ? chunk.first_group : chunk.last_group;
+    if (enters >= 0) {
+      seconds.ahead = of_layer(works, static_cast<size_t>(enters)).ahead;
+      // Gradients of parameters alone may come behind the message.
+      const PartWork leaving = of_layer(works, static_cast<size_t>(leaves));
+      seconds.behind = std::max(leaving.behind, leaving.weights);
+    }
+    if (chunk.has_before) seconds.behind += before.late;
+    if (chunk.has_behind) seconds.behind += behind.late;
+    return seconds;
+  }
+
+  double one_stage(bool coarse) const {
+    const ChunkLayers& all = chunks_.front();
+    const double forward = std::max(of_chunk(profile_.forward, all, false).all(),
+                                    of_chunk(profile_.forward, all, false).clock + profile_.forward_tail);
+    const TaskSeconds of_backward = of_chunk(profile_.backward, all, true);
+    const double backward = std::max(of_backward.all(), of_backward.clock + profile_.backward_tail);
+    double seconds = static_cast<double>(microbatches_) * (forward + backward);
+    if (!coarse) seconds += of_chunk(profile_.begin, all, false).all() + of_chunk(profile_.update, all, false).all();
+    return seconds;
+  }
+
+  // The layers of all chunks of a stage.
+  ChunkLayers of_stage(size_t stage) const {
+    ChunkLayers sum;
+    sum.count.assign(profile_.layers.size(), 0);
+    for (size_t c = stage; c < chunks_.size(); c += static_cast<size_t>(strategy_.pipeline)) {
+      for (size_t g = 0; g < sum.count.size(); ++g) sum.count[g] += chunks_[c].count[g];
+      sum.has_before |= chunks_[c].has_before;
+      sum.has_behind |= chunks_[c].has_behind;
+    }
+    return sum;
+  }
+
+  struct Item {
+    double work = 0, computing = 0, ahead = 0, behind = 0;
+    double passing() const { return std::max(0.0, work - ahead - behind); }
+    // With a transfer of so many seconds.
+    double with(double transfer) const { return std::max(work, computing + transfer); }
+  };
+
+  const PipelineSchedule& schedule() const {
+    const bool interleaved = strategy_.virtual_stages > 1 && strategy_.pipeline_schedule == "1f1b";
+    return *find_schedule(interleaved ? interleaved_name : strategy_.pipeline_schedule);
+  }
+  PipelineShape shape() const {
+    return {static_cast<int>(strategy_.pipeline), static_cast<int>(strategy_.virtual_stages),
+            static_cast<int>(microbatches_)};
+  }
+
+  // Of the devices of two stages that have the first place there.
+  double transfer(int from, int to, double bytes) const {
+    if (bytes <= 0 || from == to) return 0;
+    const std::vector<std::string> order = strategy_.order.empty() ? default_order() : strategy_.order;
+    int64_t inside = 1;
+    for (size_t i = order.size(); i-- > 0 && order[i] != "pipeline";) inside *= degree(strategy_, order[i]);
+    return prices_.transfer_seconds(static_cast<int>(from * inside), static_cast<int>(to * inside), bytes);
+  }
+
+  double pipeline(bool coarse) {
+    const int stages = static_cast<int>(strategy_.pipeline), count = static_cast<int>(chunks_.size());
+    const PipelineSchedule& schedule = this->schedule();
+    std::vector<Item> forward, backward, weight;  // by chunk
+    std::vector<double> received, received_back;
+    for (int c = 0; c < count; ++c) {
+      const TaskSeconds there = of_chunk(profile_.forward, chunks_[static_cast<size_t>(c)], false),
+                        back = of_chunk(profile_.backward, chunks_[static_cast<size_t>(c)], true);
+      forward.push_back({there.all(), there.computing, there.ahead + there.all() - there.clock, there.behind});
+      const double weights = schedule.splits_backward ? back.weights : 0;
+      backward.push_back({schedule.splits_backward ? std::max(0.0, back.clock - weights) : back.all(),
+                          std::max(0.0, back.computing - weights),
+                          schedule.splits_backward ? back.ahead : back.ahead + back.all() - back.clock,
+                          schedule.splits_backward ? 0 : back.behind});
+      weight.push_back({schedule.splits_backward ? weights_of_whole(c) : 0, 0, 0, 0});
+      received.push_back(c == 0 ? 0 : transfer((c - 1) % stages, c % stages, profile_.forward_message));
+      received_back.push_back(c + 1 == count ? 0 : transfer((c + 1) % stages, c % stages, profile_.backward_message));
+    }
+    std::vector<double> begin(static_cast<size_t>(stages)), update(begin.size());
+    for (size_t s = 0; s < begin.size() && !coarse; ++s) {
+      begin[s] = of_chunk(profile_.begin, of_stage(s), false).all();
+      update[s] = of_chunk(profile_.update, of_stage(s), false).all();
+    }
+    const int64_t items = 2 * microbatches_ * count;
+    std::vector<double> ends = items <= simulated_items
+                                   ? simulated(forward, backward, weight, received, received_back, begin)
+                                   : summed(forward, backward, weight, received, received_back, begin);
+    double seconds = 0;
+    for (size_t s = 0; s < ends.size(); ++s) seconds = std::max(seconds, ends[s] + update[s]);
+    return seconds;
+  }
+
+  // The least that gradients of parameters alone take: of each layer the copy that takes less.
+  double weights_of_whole(int chunk) const {
+    const ChunkLayers& layers = chunks_[static_cast<size_t>(chunk)];
+    double seconds = 0;
+    for (size_t g = 0; g < layers.count.size(); ++g) {
+      const EqualLayers& of = profile_.layers[g];
+      double least = std::numeric_limits<double>::infinity();
+      for (int copy = 0; copy < of.kept_count; ++copy)
+        least = std::min(least, profile_.backward[static_cast<size_t>(of.kept + copy)].weights);
+      seconds += static_cast<double>(layers.count[g]) * least;
+    }
+    if (layers.has_before) seconds += profile_.backward[static_cast<size_t>(profile_.kept)].weights;
+    if (layers.has_behind) seconds += profile_.backward[static_cast<size_t>(profile_.kept) + 1].weights;
+    return seconds;
+  }
+
+  std::vector<double> summed(const std::vector<Item>& forward, const std::vector<Item>& backward,
+                             const std::vector<Item>& weight, const std::vector<double>& received,
+                             const std::vector<double>& received_back, const std::vector<double>& begin) const {
+    const size_t stages = begin.size();
+    const bool ends_with_message = !schedule().splits_backward;
+    std::vector<double> ends;
+    double ahead = 0, after = 0;  // the first message until here; the last from here
+    for (size_t s = 0; s < stages; ++s) {
+      double work = 0;
+      for (size_t c = s; c < forward.size(); c += stages)
+        work += forward[c].with(received[c]) + backward[c].with(received_back[c]) + weight[c].work;
+      const double start = std::max(begin[s], begin[0] + ahead - (s > 0 ? forward[s].ahead : 0));
+      ends.push_back(start + static_cast<double>(microbatches_) * work);
+      // The last backward of this stage still has to pass those before it.
+      if (ends_with_message) ends[0] = std::max(ends[0], ends.back() - backward[s].behind + after);
+      ahead += forward[s].passing() + (s + 1 < stages ? received[s + 1] : 0);
+      after += backward[s].passing() + received_back[s];
+    }
+    return ends;
+  }
+
+  std::vector<double> simulated(const std::vector<Item>& forward, const std::vector<Item>& backward,
+                                const std::vector<Item>& weight, const std::vector<double>& received,
+                                const std::vector<double>& received_back, const std::vector<double>& begin) {
+    const size_t stages = begin.size(), count = forward.size(), microbatches = static_cast<size_t>(microbatches_);
+    const PipelineOrder order = schedule().order(shape());
+    std::vector<double> sent(count * microbatches, -1), sent_back(count * microbatches, -1), time = begin;
+    std::vector<size_t> at(stages);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t s = 0; s < stages; ++s) {
+        while (at[s] < order[s].size()) {
+          const WorkItem& item = order[s][at[s]];
+          const size_t c = static_cast<size_t>(item.chunk) * stages + s, m = static_cast<size_t>(item.microbatch);
+          if (item.work == Work::backward_weight) {
+            time[s] += weight[c].work;
+          } else {
+            const bool is_forward = item.work == Work::forward;
+            const bool is_first = is_forward ? c == 0 : c + 1 == count;
+            const std::vector<double>& from = is_forward ? sent : sent_back;
+            const double message = is_first ? 0 : from[(is_forward ? c - 1 : c + 1) * microbatches + m];
+            if (message < 0) break;
+            const Item& work = (is_forward ? forward : backward)[c];
+            const double transfer = is_forward ? received[c] : received_back[c];
+            const double has = std::max(time[s], message) + transfer;
+            const double sends = has + work.passing();
+            time[s] = std::max(time[s] + work.with(transfer), sends + std::min(work.behind, work.work));
+            (is_forward ? sent : sent_back)[c * microbatches + m] = sends;
+          }
+          ++at[s];
+          moved = true;
+        }
+      }
+    }
+    return time;
+  }
+
+  // Microbatches that a chunk has between forward and backward at a time, at most.
+  std::vector<int64_t> in_flight() const {
+    std::vector<int64_t> most(chunks_.size(), 1);
+    if (chunks_.size() == 1) return most;
+    const size_t stages = static_cast<size_t>(strategy_.pipeline);
+    const int64_t items = 2 * microbatches_ * std::ssize(chunks_);
+    if (items > 16 * simulated_items) return most;
+    const PipelineOrder order = schedule().order(shape());
+    for (size_t s = 0; s < order.size(); ++s) {
+      std::vector<int64_t> now(chunks_.size());
+      for (const WorkItem& item : order[s]) {
+        const size_t c = static_cast<size_t>(item.chunk) * stages + s;
+        if (item.work == Work::forward) most[c] = std::max(most[c], ++now[c]);
+        else if (item.work != Work::backward_weight) --now[c];
+      }
+    }
+    return most;
+  }
+
+  double memory(bool coarse) const {
+    if (coarse && strategy_.pipeline * strategy_.fsdp * strategy_.data > 1) return 0;
+    const std::vector<int64_t> slots = in_flight();
+    const size_t stages = static_cast<size_t>(strategy_.pipeline);
+    const bool splits = stages > 1 && schedule().splits_backward;
+    double most = 0;
+    for (size_t s = 0; s < stages; ++s) {
+      double kept = 0;
+      for (size_t c = s; c < chunks_.size(); c += stages) kept += around(chunks_[c], slots[c]);
+      for (size_t c = s; c < chunks_.size(); c += stages) {
+        const double others = kept - around(chunks_[c], slots[c]),
+                     further = static_cast<double>(slots[c] - 1) * saved(chunks_[c]);
+        for (const LayerProfile::Position& position : profile_.positions)
+          if (position.in_forward || !splits)
+            most = std::max(most, others + further + at_position(position, chunks_[c]));
+      }
+    }
+    return most;
+  }
+
+  // In use while another chunk of the stage runs.
+  double around(const ChunkLayers& chunk, int64_t slots) const {
+    double bytes = slots > 1 ? static_cast<double>(slots) * saved(chunk) : 0;
+    for (size_t g = 0; g < chunk.count.size(); ++g) {
+      const EqualLayers& of = profile_.layers[g];
+      const double least = std::min(profile_.constant[static_cast<size_t>(of.kept)],
+                                    profile_.constant[static_cast<size_t>(of.kept + of.kept_count - 1)]);
+      bytes += static_cast<double>(chunk.count[g]) * least;
+    }
+    if (chunk.has_before) bytes += profile_.constant[static_cast<size_t>(profile_.kept)];
+    if (chunk.has_behind) bytes += profile_.constant[static_cast<size_t>(profile_.kept) + 1];
+    return bytes;
+  }
+
+  double saved(const ChunkLayers& chunk) const {
+    double bytes = 0;
+    for (size_t g = 0; g < chunk.count.size(); ++g) {
+      const EqualLayers& of = profile_.layers[g];
+      double least = std::numeric_limits<double>::infinity();
+      for (int copy = 0; copy < of.kept_count; ++copy)
+        least = std::min(least, profile_.saved[static_cast<size_t>(of.kept + copy)]);
+      bytes += static_cast<double>(chunk.count[g]) * least;
+    }
+    return bytes;
+  }
+
+  // In use at a position of a chunk with these layers, of one microbatch; 0 where it has not the part that runs there.
+  double at_position(const LayerProfile::Position& position, const ChunkLayers& stage) const {
+    const int kept = profile_.kept;
+    if (position.part == kept && !stage.has_before) return 0;
+    if (position.part == kept + 1 && !stage.has_behind) return 0;
+    double bytes = 0;
+    if (stage.has_before) bytes += position.bytes[static_cast<size_t>(kept)];
+    if (stage.has_behind) bytes += position.bytes[static_cast<size_t>(kept) + 1];
+    for (size_t g = 0; g < profile_.layers.size(); ++g) {
+      const EqualLayers& of = profile_.layers[g];
+      const double first = position.bytes[static_cast<size_t>(of.kept)],
+                   last = position.bytes[static_cast<size_t>(of.kept + of.kept_count - 1)];
+      double others = std::min(first, last);
+      int64_t count = stage.count[g];
+      if (position.part >= of.kept && position.part < of.kept + of.kept_count) {
+        if (count == 0) return 0;
+        const bool is_first = position.part == of.kept;
+        bytes += is_first ? first : last;
+        if (of.kept_count > 1) others = is_first ? last : first;
+        --count;
+      }
+      bytes += static_cast<double>(count) * others;
+    }
+    return bytes;
+  }
+
+  const LayerProfile& profile_;
+  const StrategyConfig& strategy_;
+  int64_t microbatches_;
+  const MachinePrices& prices_;
+  std::vector<ChunkLayers> chunks_;
+};
+
+}  // namespace
+
+Bound layer_bound(const LayerProfile& profile, const Candidate& candidate, const std::vector<int>& chunks,
+                  int64_t microbatches, bool coarse, const MachinePrices& prices) {
+  return StrategyBound(profile, candidate, microbatches, prices).run(chunks, coarse);
+}
+
+LayerBounds::LayerBounds(const PlanRequest& request, int64_t devices)
+    : profiles_(request.config, request.machine), prices_(request.machine, static_cast<int>(devices)) {}
+
+Bound LayerBounds::of(const Candidate& candidate, bool coarse) {
+  if (coarse && profiles_.has_experts()) return {};
+  const LayerProfile* profile = profiles_.of(candidate, coarse);
+  if (!profile) return {};
+  const StrategyConfig& s = candidate.strategy;
+  const std::vector<int> chunks = s.pipeline * s.virtual_stages == 1
+                                      ? std::vector<int>{static_cast<int>(profile->layers.back().end())}
+                                      : profiles_.chunks_of(candidate);
+  if (chunks.empty()) return {};
+  const int64_t microbatches = profiles_.rows() / s.replicas() / std::max<int64_t>(1, s.microbatch_size);
+  return layer_bound(*profile, candidate, chunks, microbatches, coarse, prices_);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,487 @@
+#include "engine/search/layer_profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/compile/token_split.h"
+#include "engine/compile/written_training.h"
+#include "engine/config/strategy.h"
+#include "engine/graph/op_definition.h"
+#include "engine/machine/chosen_stack.h"
+#include "engine/machine/host_machine.h"
+#include "engine/plan/blocking_groups.h"
+#include "engine/plan/cost_model.h"
+#include "engine/plan/memory_plan.h"
+#include "engine/shard/lowering.h"
+#include "engine/simulate/streams.h"
+
+namespace shardscope {
+
+namespace {
+
+// The part of a network that ops and values belong to.
+class Parts {
+ public:
+  Parts(const Graph& graph, int kept) : graph_(graph), kept_(kept) {
+    of_op_.assign(graph.ops.size(), -1);
+    of_state_.assign(graph.states.size(), -1);
+    mark_before();
+    for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) {
+      const Op& op = graph.ops[id];
+      if (op.phase != Phase::forward) continue;
+      const int part = op.place.layer >= 0 ? op.place.layer : is_before_[id] ? kept : kept + 1;
+      of_op_[id] = part;
+      for (ValueId input : op.inputs) {
+        const Value& value = graph.values[input];
+        if (value.kind != ValueKind::state) continue;
+        int& of = of_state_[static_cast<size_t>(value.state)];
+        if (of < 0) of = part;
+      }
+    }
+    for (size_t s = 0; s < graph.states.size(); ++s) {
+      const State& state = graph.states[s];
+      if (of_state_[s] < 0 && state.follows != no_id) of_state_[s] = of_state_[static_cast<size_t>(state.follows)];
+    }
+    for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) place(id);
+  }
+
+  int of_op(OpId op) const { return op == no_id ? kept_ + 1 : of_op_[static_cast<size_t>(op)]; }
+  int of_value(ValueId id) const {
+    const Value& value = graph_.values[static_cast<size_t>(id)];
+    if (value.kind == ValueKind::state) return std::max(0, of_state_[static_cast<size_t>(value.state)]);
+    if (value.kind == ValueKind::input) return kept_;
+    return of_op(value.producer);
+  }
+  // In the order in which forward runs them.
+  int rank(int part) const { return part == kept_ ? -1 : part == kept_ + 1 ? kept_ : part; }
+
+ private:
+  void mark_before() {
+    is_before_.assign(graph_.ops.size(), false);
+    std::vector<bool> wanted(graph_.values.size());
+    for (OpId id = static_cast<OpId>(graph_.ops.size()) - 1; id >= 0; --id) {
+      const Op& op = graph_.ops[id];
+      if (op.phase != Phase::forward) continue;
+      const bool inside = op.place.layer >= 0;
+      is_before_[id] = !inside && std::ranges::any_of(op.outputs, [&](ValueId output) { return wanted[output]; });
+      if (!inside && !is_before_[id]) continue;
+      for (ValueId input : op.inputs) wanted[input] = true;
+    }
+  }
+
+  void place(OpId id) {
+    const Op& op = graph_.ops[id];
+    int& part = of_op_[static_cast<size_t>(id)];
+    if (part >= 0) return;
+    if (op.place.layer >= 0) part = op.place.layer;
+    else if (op.forward_op != no_id) part = of_op_[static_cast<size_t>(op.forward_op)];
+    for (const std::vector<ValueId>* values : {&op.outputs, &op.inputs}) {
+      for (ValueId value : *values) {
+        if (part < 0) part = by_state(value);
+      }
+    }
+    for (ValueId input : op.inputs) {
+      const OpId producer = graph_.values[input].producer;
+      if (part < 0 && producer != no_id) part = of_op_[static_cast<size_t>(producer)];
+    }
+    if (part < 0) part = kept_ + 1;
+  }
+
+  int by_state(ValueId id) {
+    if (state_of_value_.empty()) {
+      state_of_value_.assign(graph_.values.size(), no_id);
+      for (size_t s = 0; s < graph_.states.size(); ++s) {
+        const State& state = graph_.states[s];
+        for (ValueId value : {state.initial, state.before, state.after, state.gradient}) {
+          if (value != no_id) state_of_value_[static_cast<size_t>(value)] = static_cast<StateId>(s);
+        }
+      }
+    }
+    const StateId state = state_of_value_[static_cast<size_t>(id)];
+    return state == no_id ? -1 : of_state_[static_cast<size_t>(state)];
+  }
+
+  const Graph& graph_;
+  int kept_;
+  std::vector<bool> is_before_;
+  std::vector<int> of_op_, of_state_;
+  std::vector<StateId> state_of_value_;
+};
+
+// One task, its instructions as listed. Streams of transfers have no limit here but that of what they depend on: so
+// what the clock shows is no later than any order of the overlap schedule, which keeps the listed order of all but
+// starts, dones, and casts and slices of what the task is given.
+class TaskClock {
+ public:
+  TaskClock(const Program& program, const Graph& graph, const Parts& parts, const Streams& streams, bool overlaps,
+            const std::vector<bool>& weight_gradient, const std::vector<bool>& left_out, int kept)
+      : program_(program),
+        graph_(graph),
+        parts_(parts),
+        streams_(streams),
+        overlaps_(overlaps),
+        weight_gradient_(weight_gradient),
+        left_out_(left_out),
+        part_count_(kept + 2) {}
+
+  std::vector<PartWork> run(const Task& task, const std::vector<double>& seconds, double* tail = nullptr,
+                            double* message = nullptr) {
+    const bool is_backward = task.phase == Phase::backward;
+    std::vector<PartWork> works(static_cast<size_t>(part_count_));
+    for (PartWork& work : works) work.wire.assign(streams_.names.size(), 0);
+    ready_.assign(program_.values.size(), 0);
+    maker_.assign(program_.values.size(), -1);
+    started_in_.assign(program_.values.size(), -1);
+    is_early_.assign(program_.values.size(), true);
+    const size_t count = task.instructions.size();
+    std::vector<double> increments(count);
+    std::vector<int> part(count), first_use(works.size(), -1), last_give(works.size(), -1);
+    std::vector<std::vector<int>> given(works.size());
+    double clock = 0, end = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const Instruction& instruction = task.instructions[i];
+      part[i] = std::max(0, parts_.of_op(instruction.op));
+      PartWork& work = works[static_cast<size_t>(part[i])];
+      const double before = clock;
+      const CollectiveStart* start = instruction.as<CollectiveStart>();
+      if (start) {
+        // Of what several layers share only the first part is known to be there.
+        const double took = start->operands.size() > 1 ? 0 : seconds[i];
+        const int stream = streams_.of(program_, *start);
+        const bool joined = overlaps_ && streams_.find(Streams::compute, stream);
+        work.wire[static_cast<size_t>(stream)] += took;
+        double ready = 0;
+        bool early = true;
+        for (int operand : start->operands) ready = std::max(ready, ready_[operand]), early &= is_early_[operand];
+        if (joined) {
+          for (int result : start->destinations) {
+            ready_[result] = early ? 0 : ready + took;
+            started_in_[result] = part[i];
+            is_early_[result] = early;
+            if (!early && parts_.rank(part[i]) <= 0) end = std::max(end, ready + took);
+          }
+        } else {
+          clock = std::max(clock, early ? 0 : ready) + took;
+          for (int result : start->destinations) ready_[result] = clock, is_early_[result] = false;
+        }
+      } else if (!instruction.as<CollectiveDone>()) {
+        const bool carried = may_be_carried(instruction);
+        bool early = carried;
+        for (int operand : instruction.operands()) {
+          // Of what another part has started, more of the whole network may be in between.
+          if (!carried && (started_in_[operand] < 0 || started_in_[operand] == part[i]))
+            clock = std::max(clock, ready_[operand]);
+          early &= is_early_[operand];
+        }
+        const bool known = instruction.op == no_id || !left_out_[static_cast<size_t>(instruction.op)];
+        clock += known ? seconds[i] : 0;
+        work.computing += known ? seconds[i] : 0;
+        for (int result : instruction.results()) ready_[result] = early ? 0 : clock, is_early_[result] = early;
+      }
+      increments[i] = clock - before;
+      work.clock += increments[i];
+      if (instruction.op != no_id && weight_gradient_[static_cast<size_t>(instruction.op)])
+        work.weights += increments[i];
+      const bool is_bucket = start && start->operands.size() > 1;  // of several layers' small gradients
+      for (int operand : is_bucket ? std::span<const int>() : instruction.operands()) {
+        const int maker = maker_[operand];
+        if (maker < 0 || part[static_cast<size_t>(maker)] == part[i]) continue;
+        const int from = part[static_cast<size_t>(maker)];
+        const bool onwards =
+            is_backward ? parts_.rank(from) > parts_.rank(part[i]) : parts_.rank(from) < parts_.rank(part[i]);
+        if (!onwards) continue;
+        if (first_use[static_cast<size_t>(part[i])] < 0) first_use[static_cast<size_t>(part[i])] = static_cast<int>(i);
+        last_give[static_cast<size_t>(from)] = std::max(last_give[static_cast<size_t>(from)], maker);
+        given[static_cast<size_t>(from)].push_back(operand);
+      }
+      for (int result : instruction.results()) maker_[result] = static_cast<int>(i);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      PartWork& work = works[static_cast<size_t>(part[i])];
+      const int use = first_use[static_cast<size_t>(part[i])], give = last_give[static_cast<size_t>(part[i])];
+      if (use < 0 || static_cast<int>(i) < use) work.ahead += increments[i];
+      if (give < 0 || static_cast<int>(i) > give) work.behind += increments[i];
+      const int beside = part[i] == part_count_ - 2 ? 0 : part[i] == part_count_ - 1 ? part_count_ - 3 : -1;
+      if (beside >= 0 && static_cast<int>(i) > last_give[static_cast<size_t>(beside)]) work.late += increments[i];
+    }
+    if (tail) *tail = std::max(0.0, end - clock);
+    if (message) *message = smallest_message(given);
+    return works;
+  }
+
+ private:
+  bool may_be_carried(const Instruction& instruction) const {
+    if (instruction.as<Slice>()) return true;
+    const Compute* compute = instruction.as<Compute>();
+    return compute && compute->operands.size() == 1 && is_early_[compute->operands[0]] &&
+           !(instruction.op != no_id && graph_.ops[instruction.op].definition->must_be_in_place());
+  }
+
+  double smallest_message(std::vector<std::vector<int>>& given) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (int part = 0; part < part_count_ - 2; ++part) {
+      std::vector<int>& values = given[static_cast<size_t>(part)];
+      std::ranges::sort(values);
+      values.erase(std::unique(values.begin(), values.end()), values.end());
+      double bytes = 0;
+      for (int value : values) bytes += static_cast<double>(program_.values[value].bytes());
+      if (!values.empty()) least = std::min(least, bytes);
+    }
+    return least == std::numeric_limits<double>::infinity() ? 0 : least;
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  const Parts& parts_;
+  const Streams& streams_;
+  bool overlaps_;
+  const std::vector<bool>&weight_gradient_, &left_out_;
+  int part_count_;
+  std::vector<double> ready_;
+  std::vector<int> maker_, started_in_;
+  std::vector<bool> is_early_;
+};
+
+// Where gradients add up, what of them a layer still holds behind backward is not the same in all plans: of backward
+// only the layer with which it begins counts, before which no layer has been passed.
+void take_memory(const Program& program, const Graph& graph, const Parts& parts, int threads, bool accumulates,
+                 LayerProfile& profile) {
+  const ArenaLayout arena = plan_memory(program, graph, threads);
+  const Sequence& main = program.main();
+  const int part_count = profile.kept + 2, length = arena.length;
+  std::vector<int> part_at(static_cast<size_t>(length));
+  int forward_first = -1, forward_last = -1, backward_first = -1, backward_end = -1;
+  std::vector<OpId> op_at(static_cast<size_t>(length), no_id);
+  for (const TaskRun& run : main.runs) {
+    if (!run.is_first) continue;
+    const Task& task = program.tasks[run.task];
+    for (int place = 0; place < task.size(); ++place) {
+      op_at[static_cast<size_t>(run.folded_first + place)] = task.issued(place).op;
+      part_at[static_cast<size_t>(run.folded_first + place)] = std::max(0, parts.of_op(task.issued(place).op));
+    }
+    if (task.phase == Phase::forward && task.name == "forward")
+      forward_first = run.folded_first, forward_last = run.folded_first + task.size() - 1;
+    if (task.phase == Phase::backward && backward_first < 0)
+      backward_first = run.folded_first, backward_end = run.folded_first + task.size() - 1;
+  }
+  profile.saved.assign(static_cast<size_t>(part_count), 0);
+  std::vector<std::vector<double>> in_use(static_cast<size_t>(part_count),
+                                          std::vector<double>(static_cast<size_t>(length) + 1));
+  for (const Buffer& buffer : arena.buffers) {
+    const int part = buffer.value >= 0 ? std::max(0, parts.of_value(program.values[buffer.value].graph_value))
+                                       : part_at[static_cast<size_t>(buffer.first)];
+    std::vector<double>& row = in_use[static_cast<size_t>(part)];
+    row[static_cast<size_t>(buffer.first)] += static_cast<double>(buffer.bytes);
+    row[static_cast<size_t>(buffer.last) + 1] -= static_cast<double>(buffer.bytes);
+    if (!buffer.persistent && backward_first >= 0 && buffer.first >= forward_first && buffer.first <= forward_last &&
+        buffer.last >= backward_first)
+      profile.saved[static_cast<size_t>(part)] += static_cast<double>(buffer.bytes);
+  }
+  std::vector<double> totals(static_cast<size_t>(length));
+  for (std::vector<double>& row : in_use) {
+    double sum = 0;
+    for (int q = 0; q < length; ++q)
+      totals[static_cast<size_t>(q)] += row[static_cast<size_t>(q)] = sum += row[static_cast<size_t>(q)];
+  }
+  const int backward_last = backward_end < 0 ? length - 1 : backward_end;
+  for (const std::vector<double>& row : in_use)
+    profile.constant.push_back(
+        *std::min_element(row.begin() + std::max(0, forward_first), row.begin() + backward_last + 1));
+  // Of each part the position where most is in use, forward and behind.
+  std::map<std::pair<int, bool>, int> most;
+  for (int q = 0; q < length; ++q) {
+    if (op_at[static_cast<size_t>(q)] == no_id) continue;
+    const int part = part_at[static_cast<size_t>(q)];
+    if (accumulates && q > forward_last && (q > backward_last || part == profile.kept || part < profile.kept - 1))
+      continue;
+    const auto [entry, is_new] = most.emplace(std::pair(part_at[static_cast<size_t>(q)], q <= forward_last), q);
+    if (!is_new && totals[static_cast<size_t>(q)] > totals[static_cast<size_t>(entry->second)]) entry->second = q;
+  }
+  for (const auto& [of, q] : most) {
+    LayerProfile::Position& position = profile.positions.emplace_back();
+    position.part = of.first;
+    position.in_forward = of.second;
+    for (const std::vector<double>& row : in_use) position.bytes.push_back(row[static_cast<size_t>(q)]);
+  }
+}
+
+}  // namespace
+
+void PartWork::take_smaller(const PartWork& other) {
+  clock = std::min(clock, other.clock);
+  computing = std::min(computing, other.computing);
+  weights = std::max(weights, other.weights);
+  ahead = std::max(ahead, other.ahead);
+  behind = std::max(behind, other.behind);
+  for (size_t s = 0; s < wire.size(); ++s) wire[s] = std::min(wire[s], other.wire[s]);
+}
+
+LayerProfiles::LayerProfiles(const RunConfig& config, const Machine& machine)
+    : config_(config), machine_(machine), base_config_(with_strategy(config, {})), base_(resolve_run(base_config_)) {
+  rows_ = base_.microbatch_rows;
+  if (!base_.errors.empty()) throw Failure(base_.errors);
+  const ShortenedGraph& graph = shortened(base_, {}).graph;
+  has_experts_ = shardscope::has_experts(graph.graph);
+}
+
+std::string LayerProfiles::key_of(const Candidate& candidate, bool coarse) const {
+  const StrategyConfig& s = candidate.strategy;
+  const int64_t microbatches = rows_ / s.replicas() / std::max<int64_t>(1, s.microbatch_size);
+  std::string key = fmt::format("{} {} {} {} {} {} {} {}", s.tensor, s.context, s.expert, s.sequence_parallel,
+                                s.microbatch_size, s.recompute, microbatches > 1, s.pipeline > 1);
+  if (coarse) return key;
+  key += fmt::format(" {} {} {} {}", s.data, s.fsdp, s.zero, s.pipeline);
+  for (const std::string& axis : s.order) key += " " + axis;
+  return key;
+}
+
+const LayerProfiles::Shortened& LayerProfiles::shortened(const ResolvedRun& run, const TokenBlocks& blocks) {
+  const std::string key = fmt::format("{} {} {} {}", run.microbatch_rows, blocks.batch, blocks.length, blocks.experts);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = shortened_.find(key);
+    if (at != shortened_.end()) return *at->second;
+  }
+  ModelContext context{run.microbatch_rows, config_.deterministic, config_.seed, run.sequence_length};
+  context.blocks = blocks;
+  const Graph whole = run.model->build(run.model_options, context);
+  auto made = std::make_unique<Shortened>();
+  made->layer_seconds = layer_seconds(whole, reference_host());
+  made->graph = shorten(whole);
+  const std::lock_guard lock(mutex_);
+  return *shortened_.try_emplace(key, std::move(made)).first->second;
+}
+
+const LayerProfile* LayerProfiles::of(const Candidate& candidate, bool coarse) {
+  if (candidate.mode != LayoutMode::as_written || !config_.mesh_devices.empty()) return nullptr;
+  const std::string key = key_of(candidate, coarse) + (coarse ? " coarse" : "");
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = profiles_.find(key);
+    if (at != profiles_.end()) return *at->second ? &**at->second : nullptr;
+  }
+  std::optional<LayerProfile> profile;
+  try {
+    profile = make(candidate, coarse);
+  } catch (const Failure&) {
+  }
+  auto made = std::make_unique<std::optional<LayerProfile>>(std::move(profile));
+  const std::lock_guard lock(mutex_);
+  const std::optional<LayerProfile>& kept = *profiles_.try_emplace(key, std::move(made)).first->second;
+  return kept ? &*kept : nullptr;
+}
+
+std::vector<int> LayerProfiles::chunks_of(const Candidate& candidate) {
+  const StrategyConfig& s = candidate.strategy;
+  const int64_t rows = s.microbatch_size * s.replicas(), parts = s.pipeline * s.virtual_stages;
+  if (std::ssize(config_.pipeline.layers) == parts)
+    return {config_.pipeline.layers.begin(), config_.pipeline.layers.end()};
+  const std::string key = fmt::format("{} {}", rows, parts) +
+                          (has_experts_ ? fmt::format(" {} {} {}", s.expert, s.context, s.data * s.fsdp) : "");
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = chunks_.find(key);
+    if (at != chunks_.end()) return at->second;
+  }
+  std::vector<int> chunks;
+  try {
+    const RunConfig config = with_strategy(config_, s);
+    const ResolvedRun run = run_with(config, rows);
+    const std::vector<double>& seconds = shortened(run, run.split.blocks).layer_seconds;
+    if (parts <= std::ssize(seconds)) chunks = balanced_layers(seconds, static_cast<int>(parts));
+  } catch (const Failure&) {
+  }
+  const std::lock_guard lock(mutex_);
+  return chunks_.try_emplace(key, std::move(chunks)).first->second;
+}
+
+ResolvedRun LayerProfiles::run_with(const RunConfig& config, int64_t rows) {
+  ResolvedRun run = base_;
+  run.config = &config;
+  run.mesh = staged_mesh(config.pipeline, Mesh(config.mesh_axes));
+  run.pipeline = pipeline_shape(config, *run.mesh);
+  run.microbatch_rows = rows;
+  run.split = token_split(config, *run.mesh, shortened(run, {}).graph.graph);
+  return run;
+}
+
+std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool coarse) {
+  StrategyConfig strategy = candidate.strategy;
+  const int64_t rows = rows_ / strategy.replicas();
+  const bool accumulates = rows > strategy.microbatch_size || strategy.pipeline > 1;
+  if (coarse) {
+    strategy.data = strategy.fsdp = strategy.pipeline = 1;
+    strategy.zero = 0;
+    strategy.order.clear();
+  }
+  strategy.virtual_stages = 1;
+  strategy.pipeline_schedule = "1f1b";
+  RunConfig config = with_strategy(config_, strategy);
+  config.pipeline = {};  // its axis splits nothing
+  config.schedule.microbatches = accumulates ? 2 : 1;
+  ResolvedRun run = run_with(config, strategy.microbatch_size * strategy.replicas());
+  // A graph as pipelines have it, of which one stage has all.
+  if (candidate.strategy.pipeline > 1) run.pipeline.stages = 2;
+  const ShortenedGraph& shortened_graph = shortened(run, run.split.blocks).graph;
+  Passes pass{{}};
+  WrittenTraining written = write_training(run, reference_host(), shortened_graph.graph, pass, {});
+  const Graph& graph = written.training.graph;
+  const Mesh& mesh = run.mesh->whole;
+  WorkPrices prices(machine_, mesh, {}, chosen_stack(config.stack));
+  prices.use_graph(graph);
+  LayoutProblem problem{graph, mesh, written.placed.placements.lies, prices};
+  problem.microbatches = rows > candidate.strategy.microbatch_size ? 2 : 1;
+  LayoutChoice choice = fixed_choice(written.placed.placements.placements, graph.values.size());
+  choice.regather = given_up(config.sharding.zero, graph);
+  const Lowered lowered = lower(problem, choice);
+  const Program& program = lowered.program;
+  InstructionTable<double> seconds = predict_seconds(program, graph, prices);
+  std::vector<int> levels;
+  for (const AxisList& axes : program.groups) levels.push_back(prices.placement(axes).level());
+  const Stack& stack = prices.stack();
+  const Streams streams = streams_on(
+      machine_, levels, stack.runs_here() ? std::vector<bool>() : blocking_groups(program, graph, stack.overlap));
+  LayerProfile profile;
+  profile.layers = shortened_graph.layers;
+  profile.kept = profile.layers.back().kept + profile.layers.back().kept_count;
+  const Parts parts(graph, profile.kept);
+  std::vector<bool> left_out(graph.ops.size());
+  for (size_t id = 0; id < graph.ops.size(); ++id) {
+    const Op& op = graph.ops[id];
+    if (op.phase == Phase::recompute && op.forward_op != no_id)
+      left_out[id] = written.training.recomputed_casts.contains(graph.ops[op.forward_op].name);
+  }
+  const std::vector<bool> weights = weight_gradient_ops(graph);
+  const bool overlaps = config.schedule.overlap != OverlapMode::off;
+  TaskClock clock(program, graph, parts, streams, overlaps, weights, left_out, profile.kept);
+  const std::vector<PartWork> nothing(static_cast<size_t>(profile.kept) + 2,
+                                      PartWork{0, 0, 0, 0, 0, 0, std::vector<double>(streams.names.size())});
+  profile.begin = profile.forward = profile.backward = profile.update = nothing;
+  std::vector<bool> is_seen(program.tasks.size());
+  for (const TaskRun& task_run : program.main().runs) {
+    if (!task_run.is_first) continue;
+    const Task& task = program.tasks[task_run.task];
+    std::vector<double>& took = seconds.tasks[static_cast<size_t>(task_run.task)];
+    if (task.name == "forward") {
+      profile.forward = clock.run(task, took, &profile.forward_tail, &profile.forward_message);
+    } else if (task.name == "backward") {
+      profile.backward = clock.run(task, took, &profile.backward_tail, &profile.backward_message);
+    } else if (task.name == "update" || task.name == "begin") {
+      // A stack may hide what an update moves behind passes.
+      for (size_t i = 0; i < took.size() && !stack.runs_here(); ++i) {
+        if (task.instructions[i].as<CollectiveStart>()) took[i] = 0;
+      }
+      std::vector<PartWork>& works = task.name == "update" ? profile.update : profile.begin;
+      works = clock.run(task, took);
+      // What one layer waits for may go on beside the others.
+      for (PartWork& work : works) work.clock = work.computing;
+    }
+  }
+  if (stack.overlap.pipeline || !stack.runs_here()) profile.forward_message = profile.backward_message = 0;
+  take_memory(program, graph, parts, prices.machine().threads_per_rank(), accumulates, profile);
+  return profile;
+}
+
+}  // namespace shardscope

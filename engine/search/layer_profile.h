@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/compile/training_graph.h"
+#include "engine/graph/repeated_layers.h"
+#include "engine/machine/machine.h"
+#include "engine/search/candidates.h"
+
+namespace shardscope {
+
+// What a part of a network (a layer, or what stands before or behind the layers) needs at least of one device, in one
+// run of a task.
+struct PartWork {
+  double clock = 0;      // s: computing, and waiting for collectives that it depends on
+  double computing = 0;  // of these, without waiting
+  double ahead = 0;      // of the clock, what does not wait for the message with which the part begins
+  double behind = 0;     // of these, what comes behind the message with which it ends
+  double late = 0;       // of what is before or behind the layers: what comes behind the message of the layer beside
+  double weights = 0;    // of the clock, gradients of parameters alone
+  std::vector<double> wire;  // s, by stream: transfers one after the other
+  void take_smaller(const PartWork& other);
+};
+
+// A training step as written of a shortened network (repeated_layers.h), for one stage that has all of it.
+struct LayerProfile {
+  std::vector<EqualLayers> layers;
+  int kept = 0;  // layers of the shortened network; part `kept` is what is before, part `kept` + 1 what is behind them
+  std::vector<PartWork> begin, forward, backward, update;  // by part
+  double forward_tail = 0, backward_tail = 0;              // s: transfers that end behind all that a task computes
+  double forward_message = 0, backward_message = 0;        // bytes that the next layer needs of a layer
+  // Bytes in use at some positions of the step, by part that has them; and the part that runs there.
+  struct Position {
+    int part = 0;
+    bool in_forward = true;
+    std::vector<double> bytes;
+  };
+  std::vector<Position> positions;
+  std::vector<double> saved;     // by part: bytes kept from forward to backward, of one microbatch
+  std::vector<double> constant;  // by part: bytes in use all the time
+};
+
+// The profiles of a request, each made once. What is not known of a candidate stays without: a strategy that cannot be.
+class LayerProfiles {
+ public:
+  LayerProfiles(const RunConfig& config, const Machine& machine);
+
+  // What decides a profile. `coarse`: of one replica of one stage, for all numbers of replicas and stages; its `begin`
+  // and `update` are not those of the candidate.
+  std::string key_of(const Candidate& candidate, bool coarse) const;
+  // Null where there is none. For several threads at a time.
+  const LayerProfile* of(const Candidate& candidate, bool coarse);
+
+  // Layers of each model chunk of a candidate's pipeline; empty where not known.
+  std::vector<int> chunks_of(const Candidate& candidate);
+  bool has_experts() const { return has_experts_; }
+  int64_t rows() const { return rows_; }  // of a batch
+
+ private:
+  struct Shortened {
+    ShortenedGraph graph;
+    std::vector<double> layer_seconds;  // of the whole network, on the machine that pipelines are cut for
+  };
+  const Shortened& shortened(const ResolvedRun& run, const TokenBlocks& blocks);
+  ResolvedRun run_with(const RunConfig& config, int64_t rows);
+  std::optional<LayerProfile> make(const Candidate& candidate, bool coarse);
+
+  const RunConfig& config_;
+  const Machine& machine_;
+  RunConfig base_config_;
+  ResolvedRun base_;
+  int64_t rows_ = 1;
+  bool has_experts_ = false;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Shortened>> shortened_;
+  std::map<std::string, std::vector<int>> chunks_;
+  std::map<std::string, std::unique_ptr<std::optional<LayerProfile>>> profiles_;
+};
+
+}  // namespace shardscope
