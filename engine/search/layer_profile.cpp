@@ -431,10 +431,10 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
   const Mesh& mesh = run.mesh->whole;
   WorkPrices prices(machine_, mesh, {}, chosen_stack(config.stack));
   prices.use_graph(graph);
-  LayoutProblem problem{graph, mesh, written.placed.placements.lies, prices};
+  LayoutProblem problem{graph, mesh, written.placed.placements.defined, prices};
   problem.microbatches = rows > candidate.strategy.microbatch_size ? 2 : 1;
   LayoutChoice choice = fixed_choice(written.placed.placements.placements, graph.values.size());
-  choice.regather = given_up(config.sharding.zero, graph);
+  choice.reshard_after_forward = given_up(config.sharding.zero, graph);
   const Lowered lowered = lower(problem, choice);
   const Program& program = lowered.program;
   InstructionTable<double> seconds = predict_seconds(program, graph, prices);
