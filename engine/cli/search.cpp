@@ -91,6 +91,10 @@ std::string table_of(const std::vector<Found>& list) {
   return table.text();
 }
 
+const char* name_of(SearchObjective objective) {
+  return objective == SearchObjective::memory ? "memory" : objective == SearchObjective::time ? "time" : "device hours";
+}
+
 std::string result_text(const SearchResult& result, const SearchRequest& request) {
   const SearchSpaceCounts& space = result.space;
   std::string text = fmt::format(
@@ -105,9 +109,12 @@ std::string result_text(const SearchResult& result, const SearchRequest& request
     return text + (result.smallest_refused.empty() ? ".\n" : "; nearest: " + result.smallest_refused + "\n");
   }
   text += "\nFastest\n" + table_of(result.fastest) + "\nFront of step time against memory\n" + table_of(result.front);
-  const double percent = 100 * result.gap;
-  return text + (result.gap > 0 ? fmt::format("\nWhat is left could be better by {:.1f} % at most.\n", percent)
-                                : "\nExact: nothing in this space is better.\n");
+  if (space.open == 0) return text + "\nExact: nothing in this space is better.\n";
+  if (result.gap == 0) {
+    return text + fmt::format("\nNothing is better than the best by {}. {} may still be on the front.\n",
+                              name_of(request.objective), counted(space.open, "open candidate"));
+  }
+  return text + fmt::format("\nWhat is left could be better by {:.1f} % at most.\n", 100 * result.gap);
 }
 
 int run_search(const SearchArguments& arguments) {

@@ -1,7 +1,6 @@
 #include "engine/search/bounds.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/compile/token_split.h"
 #include "engine/compile/training_graph.h"
@@ -95,14 +94,8 @@ Bound Bounds::of(const Candidate& candidate) const {
   // Another policy than the three recomputes something, and nothing less than none.
   const auto known = seconds_.find(s.recompute);
   const double work = known == seconds_.end() ? seconds_.at("none") : known->second;
-  const double devices = static_cast<double>(devices_), stages = static_cast<double>(s.pipeline);
-  bound.seconds = work / devices;
-  const bool drains = s.virtual_stages == 1 && (s.pipeline_schedule == "1f1b" || s.pipeline_schedule == "gpipe");
-  if (drains && s.pipeline > 1) {
-    const double microbatches = static_cast<double>(rows_ / s.replicas() / std::max<int64_t>(1, s.microbatch_size));
-    const double of_one = work * stages / (microbatches * devices);
-    bound.seconds = of_one / (1 - std::pow(1 - 1 / microbatches, stages));
-  }
+  const double stages = static_cast<double>(s.pipeline);
+  bound.seconds = work / static_cast<double>(devices_);
   const double tensor = static_cast<double>(s.tensor), expert = static_cast<double>(s.expert);
   const double shards = static_cast<double>(s.fsdp);
   // The axis over which ZeRO splits, whichever it is.

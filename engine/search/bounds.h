@@ -19,14 +19,7 @@ struct Bound {
 // Time. W is the time that all matrix products of a step take at the device's peak rate, one after the other, under the
 // recompute policy. A product that is split among devices takes on each at least its share of the FLOPs at the peak
 // rate, whatever its layout, so all devices together compute for W, and one of the N for W / N.
-//   With p stages of one chunk and m microbatches, schedules gpipe and 1f1b: let c_s be what a device of stage s
-//   computes
-// for one microbatch; c_0 + ... + c_(p-1) >= t = W p / (m N), the devices of a stage having the same work at best.
-// Stage s can begin only when microbatch 0 has passed the stages before it forward, and after its last backward that
-// microbatch still has to pass them backward; in between it computes m c_s. So a step takes X >= m c_s + c_0 + ... +
-// c_(s-1) for every s. With P_s = c_0 + ... + c_(s-1) this is P_(s+1) <= P_s + (X - P_s) / m, hence by induction
-// P_p <= X (1 - (1 - 1/m)^p), and since P_p >= t: X >= t / (1 - (1 - 1/m)^p). zero_bubble does work behind its last
-// backward of inputs, and virtual stages begin earlier: for them X >= t m / p = W / N alone is claimed.
+// What stages wait for is in layer_bound.h.
 //
 // Memory. A device stores the states, of which each axis splits what it can at most: parameters and optimizer state
 // over the stages, heads, mlp, vocab and experts over their axes, and over replicas as ZeRO or fsdp says. The heaviest

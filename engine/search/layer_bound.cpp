@@ -99,6 +99,8 @@ class StrategyBound {
       const PartWork leaving = of_layer(works, static_cast<size_t>(leaves));
       seconds.behind = std::max(leaving.behind, leaving.weights);
     }
+    // Where tokens go to experts, several messages may begin and end a chunk: nothing is claimed to wait.
+    if (profile_.has_experts) seconds.ahead = seconds.clock;
     if (chunk.has_before) seconds.behind += before.late;
     if (chunk.has_behind) seconds.behind += behind.late;
     return seconds;

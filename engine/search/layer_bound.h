@@ -25,7 +25,7 @@ namespace shardscope {
 // stage works on all microbatches, after the first message has passed the stages before it, and before the last, where
 // the schedule ends with it, has passed them back.
 //
-// Memory. At a position of a task all that is in use there lies in the arena at the same time: of the layers that have
+// Memory. At a position of a task all that is in use there is in the arena at the same time: of the layers that have
 // been passed, of those that have not, and of those in other model chunks the less of both; of what forward keeps for
 // backward as many as microbatches are in flight.
 inline constexpr int64_t simulated_items = 4096;

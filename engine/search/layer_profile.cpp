@@ -116,7 +116,7 @@ class Parts {
 class TaskClock {
  public:
   TaskClock(const Program& program, const Graph& graph, const Parts& parts, const Streams& streams, bool overlaps,
-            const std::vector<bool>& weight_gradient, const std::vector<bool>& left_out, int kept)
+            const std::vector<bool>& weight_gradient, const std::vector<bool>& left_out, bool coarse, int kept)
       : program_(program),
         graph_(graph),
         parts_(parts),
@@ -124,6 +124,7 @@ class TaskClock {
         overlaps_(overlaps),
         weight_gradient_(weight_gradient),
         left_out_(left_out),
+        coarse_(coarse),
         part_count_(kept + 2) {}
 
   std::vector<PartWork> run(const Task& task, const std::vector<double>& seconds, double* tail = nullptr,
@@ -175,7 +176,9 @@ class TaskClock {
             clock = std::max(clock, ready_[operand]);
           early &= is_early_[operand];
         }
-        const bool known = instruction.op == no_id || !left_out_[static_cast<size_t>(instruction.op)];
+        // Replicas may share what is made of states alone.
+        const bool known =
+            !(coarse_ && early) && (instruction.op == no_id || !left_out_[static_cast<size_t>(instruction.op)]);
         clock += known ? seconds[i] : 0;
         work.computing += known ? seconds[i] : 0;
         for (int result : instruction.results()) ready_[result] = early ? 0 : clock, is_early_[result] = early;
@@ -187,7 +190,7 @@ class TaskClock {
       const bool is_bucket = start && start->operands.size() > 1;  // of several layers' small gradients
       for (int operand : is_bucket ? std::span<const int>() : instruction.operands()) {
         const int maker = maker_[operand];
-        if (maker < 0 || part[static_cast<size_t>(maker)] == part[i]) continue;
+        if (maker < 0 || part[static_cast<size_t>(maker)] == part[i] || is_scalar(operand)) continue;
         const int from = part[static_cast<size_t>(maker)];
         const bool onwards =
             is_backward ? parts_.rank(from) > parts_.rank(part[i]) : parts_.rank(from) < parts_.rank(part[i]);
@@ -201,7 +204,9 @@ class TaskClock {
     for (size_t i = 0; i < count; ++i) {
       PartWork& work = works[static_cast<size_t>(part[i])];
       const int use = first_use[static_cast<size_t>(part[i])], give = last_give[static_cast<size_t>(part[i])];
-      if (use < 0 || static_cast<int>(i) < use) work.ahead += increments[i];
+      const OpId op = task.instructions[i].op;
+      const bool again = op != no_id && graph_.ops[static_cast<size_t>(op)].phase == Phase::recompute;
+      if (use < 0 || static_cast<int>(i) < use || again) work.ahead += increments[i];
       if (give < 0 || static_cast<int>(i) > give) work.behind += increments[i];
       const int beside = part[i] == part_count_ - 2 ? 0 : part[i] == part_count_ - 1 ? part_count_ - 3 : -1;
       if (beside >= 0 && static_cast<int>(i) > last_give[static_cast<size_t>(beside)]) work.late += increments[i];
@@ -218,6 +223,8 @@ class TaskClock {
     return compute && compute->operands.size() == 1 && is_early_[compute->operands[0]] &&
            !(instruction.op != no_id && graph_.ops[instruction.op].definition->must_be_in_place());
   }
+
+  bool is_scalar(int value) const { return program_.values[value].shape.empty(); }
 
   double smallest_message(std::vector<std::vector<int>>& given) const {
     double least = std::numeric_limits<double>::infinity();
@@ -238,6 +245,7 @@ class TaskClock {
   const Streams& streams_;
   bool overlaps_;
   const std::vector<bool>&weight_gradient_, &left_out_;
+  bool coarse_;
   int part_count_;
   std::vector<double> ready_;
   std::vector<int> maker_, started_in_;
@@ -445,6 +453,7 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
       machine_, levels, stack.runs_here() ? std::vector<bool>() : blocking_groups(program, graph, stack.overlap));
   LayerProfile profile;
   profile.layers = shortened_graph.layers;
+  profile.has_experts = has_experts_;
   profile.kept = profile.layers.back().kept + profile.layers.back().kept_count;
   const Parts parts(graph, profile.kept);
   std::vector<bool> left_out(graph.ops.size());
@@ -455,7 +464,7 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
   }
   const std::vector<bool> weights = weight_gradient_ops(graph);
   const bool overlaps = config.schedule.overlap != OverlapMode::off;
-  TaskClock clock(program, graph, parts, streams, overlaps, weights, left_out, profile.kept);
+  TaskClock clock(program, graph, parts, streams, overlaps, weights, left_out, coarse, profile.kept);
   const std::vector<PartWork> nothing(static_cast<size_t>(profile.kept) + 2,
                                       PartWork{0, 0, 0, 0, 0, 0, std::vector<double>(streams.names.size())});
   profile.begin = profile.forward = profile.backward = profile.update = nothing;

@@ -31,6 +31,7 @@ struct PartWork {
 // A training step as written of a shortened network (repeated_layers.h), for one stage that has all of it.
 struct LayerProfile {
   std::vector<EqualLayers> layers;
+  bool has_experts = false;
   int kept = 0;  // layers of the shortened network; part `kept` is what is before, part `kept` + 1 what is behind them
   std::vector<PartWork> begin, forward, backward, update;  // by part
   double forward_tail = 0, backward_tail = 0;              // s: transfers that end behind all that a task computes

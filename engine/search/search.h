@@ -38,7 +38,7 @@ struct Found {
 struct SearchSpaceCounts {
   int64_t candidates = 0;
   int64_t too_large = 0;  // the states alone are above the limit of memory
-  int64_t too_slow = 0;   // compute and bubble alone are above the limit of time
+  int64_t too_slow = 0;   // compute, collectives and bubble alone are above the limit of time
   int64_t dominated = 0;  // a plan is no slower and no larger than the bounds, and ten plans are faster
   int64_t planned = 0;
   int64_t illegal = 0;      // of these refused
@@ -50,7 +50,8 @@ struct SearchResult {
   SearchSpaceCounts space;
   std::vector<Found> front;  // by time: no other within the limits is faster and not larger, or smaller and not slower
   std::vector<Found> fastest;  // at most ten, the fastest within the limits
-  // How much better than the best by the objective what is left could be at most, as a share of the best; 0: exact.
+  // How much better than the best by the objective what is left could be at most, as a share of the best; 0: not at
+  // all, though the front is exact only where none is open.
   double gap = 0;
   std::string smallest_refused;  // where nothing is within the limits: what comes nearest, for people
 };
@@ -60,10 +61,11 @@ struct SearchProgress {
   const std::vector<Found>* found = nullptr;  // all within the limits so far
 };
 
-// Candidates in the order of what their time may be at least; those whose bounds (bounds.h) a plan already beats are
-// left out. Exact without a budget: the front and the ten fastest are those of planning every candidate, of equal ones
-// the first. The same for any number of threads. Throws Failure where the run file is wrong; Cancelled when `stop` is
-// requested.
+// Takes candidates in the order of what they need at least. What is known of one is first its bounds of bounds.h, then
+// those of layer_bound.h, by a profile that many candidates share, then by its own; then it is planned. It is left out
+// as soon as a plan beats its bounds. Exact without a budget: the front and the ten fastest are those of planning every
+// candidate, of equal ones the first. The same for any number of threads. Throws Failure where the run file is wrong;
+// Cancelled when `stop` is requested.
 SearchResult search(const SearchRequest& request, std::stop_token stop = {},
                     const std::function<void(const SearchProgress&)>& progress = {});
 

@@ -6,6 +6,7 @@
 #include "engine/compile/compile.h"
 #include "engine/config/strategy.h"
 #include "engine/machine/chosen_machine.h"
+#include "engine/search/layer_bound.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
@@ -84,10 +85,13 @@ class SearchTest : public QObject {
     const std::vector<Found> all = brute_force(request);
     QVERIFY(all.size() >= 10 && all.size() <= 2000);
     const Bounds bounds(request.plan, request.devices);
+    LayerBounds layers(request.plan, request.devices);
     for (const Found& found : all) {
-      const Bound bound = bounds.of(found.candidate);
-      QVERIFY2(bound.seconds <= found.seconds * (1 + 1e-9), text_of(found.candidate).c_str());
-      QVERIFY2(bound.memory_bytes <= found.memory_bytes, text_of(found.candidate).c_str());
+      const Candidate& candidate = found.candidate;
+      for (const Bound& bound : {bounds.of(candidate), layers.of(candidate, true), layers.of(candidate, false)}) {
+        QVERIFY2(bound.seconds <= found.seconds * (1 + 1e-9), text_of(candidate).c_str());
+        QVERIFY2(bound.memory_bytes <= found.memory_bytes, text_of(candidate).c_str());
+      }
       QVERIFY2(found.mfu >= 0 && found.mfu <= 1, text_of(found.candidate).c_str());
     }
     std::vector<Found> by_time = all;
