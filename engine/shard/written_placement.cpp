@@ -251,8 +251,10 @@ class WrittenRule {
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const ValueId value = op.outputs[i];
       made_[value] = costs_.layout_id(result_sharding(graph_.rule(id), placement, static_cast<int>(i)));
-      // Gradients are brought to their parameters by the updates that read them.
-      if (!layouts_.pins[value] && !state_[value]) result_.defined[value] = layouts_.aims[value];
+      // Gradients are brought to their parameters by the updates that read them; other sums over microbatches are
+      // reduced when all have run.
+      const bool open = op.definition->accumulates() && placement.partial != 0;
+      if (!layouts_.pins[value] && !state_[value] && !open) result_.defined[value] = layouts_.aims[value];
       reader_layout_[value] = result_.defined[value] ? costs_.layout_id(*result_.defined[value]) : made_[value];
     }
   }

@@ -23,10 +23,12 @@ struct Split {
   int64_t microbatches = 1;
   int64_t stages = 1;
   std::string rematerialise = "none";
+  LayoutMode mode = LayoutMode::fastest;
   std::string text() const {
     std::string sizes;
     for (int64_t size : mesh) sizes += std::to_string(size) + "x";
-    return sizes + std::to_string(stages) + " in " + std::to_string(microbatches) + " " + rematerialise;
+    return sizes + std::to_string(stages) + " in " + std::to_string(microbatches) + " " + rematerialise +
+           (mode == LayoutMode::fastest ? "" : " as written");
   }
 };
 
@@ -36,6 +38,7 @@ RunConfig run_of(const std::string& preset, const Split& split, const std::vecto
   RunConfig config = system_run(preset, small);
   config.mesh_axes = {{"data", split.mesh[0]}, {"expert", split.mesh[1]}, {"model", split.mesh[2]}};
   config.sharding = {};
+  config.sharding.mode = split.mode;
   config.sharding.in = config.sharding.out = PartitionSpec{{{"data", "expert"}, {}}};
   SpecRule rule;
   rule.placement = LogicalAxes{{{"experts", {"expert"}}, {"heads", {"model"}}, {"vocab", {"model"}}}};
@@ -207,10 +210,19 @@ class ExpertLoadTest : public QObject {
 
  private:
   static const std::vector<Split>& splits() {
-    static const std::vector<Split> all{
-        {{1, 1, 1}},       {{1, 1, 1}, 4},          {{1, 4, 1}},    {{2, 2, 1}},
-        {{1, 2, 2}, 2},    {{4, 2, 1}, 2},          {{2, 1, 2}, 2}, {{1, 2, 1}, 4, 1, "full"},
-        {{1, 2, 1}, 4, 2}, {{1, 2, 2}, 2, 2, "mlp"}};
+    static const std::vector<Split> all{{{1, 1, 1}},
+                                        {{1, 1, 1}, 4},
+                                        {{1, 4, 1}},
+                                        {{2, 2, 1}},
+                                        {{1, 2, 2}, 2},
+                                        {{4, 2, 1}, 2},
+                                        {{2, 1, 2}, 2},
+                                        {{1, 2, 1}, 4, 1, "full"},
+                                        {{1, 2, 1}, 4, 2},
+                                        {{1, 2, 2}, 2, 2, "mlp"},
+                                        {{2, 2, 1}, 2, 1, "none", LayoutMode::as_written},
+                                        {{1, 2, 2}, 4, 1, "full", LayoutMode::as_written},
+                                        {{1, 2, 1}, 4, 2, "none", LayoutMode::as_written}};
     return all;
   }
 };
