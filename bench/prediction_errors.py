@@ -19,7 +19,7 @@ OPERATORS = {
     "elementwise": ["silu", "silu_grad", "gelu_exact", "gelu_exact_grad", "multiply", "soft_cap", "soft_cap_grad", "clip",
                     "clip_grad", "add", "gelu", "gelu_grad", "relu", "relu_grad", "dropout", "scale", "cast", "accumulate", "constant"],
     "reductions": ["reduce_sum", "row_max", "top_k", "top_k_grad", "weighted_sum", "weighted_sum_grad",
-                   "expert_counts", "expert_load", "dispatch", "combine"],
+                   "expert_counts", "expert_load", "expert_probability", "expert_probability_grad", "dispatch", "combine"],
     "losses": ["cross_entropy", "cross_entropy_grad", "cross_entropy_terms", "cross_entropy_terms_grad", "squared_error",
                "squared_error_grad"],
     "embeddings": ["embedding", "embedding_grad"],

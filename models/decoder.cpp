@@ -1,5 +1,6 @@
 #include "models/decoder.h"
 
+#include "engine/ops/equation.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/soft_cap.h"
 #include "engine/ops/split.h"
@@ -77,7 +78,15 @@ Graph build_decoder(const DecoderOptions& options, const ModelContext& context, 
   ValueId logits = head.module().product(x, weight, "bse,ve->bsv");
   logits = head.module().cast(logits, DType::f32);
   if (options.logit_cap > 0) logits = head.module().append("soft_cap", {logits}, SoftCapAttributes{options.logit_cap});
-  set_outputs(graph, logits, mean_cross_entropy(graph, logits, targets));
+  CrossEntropy loss = mean_cross_entropy(graph, logits, targets);
+  const bool balances = options.experts.balance > 0 && !graph.expert_counts.empty();
+  const ValueId balance = balances ? balance_loss(model) : no_id;
+  if (balances) {
+    const ValueId share = model.module().append("scale", {balance}, ScaleAttributes{options.experts.balance}, "share");
+    loss.loss = model.module().append("add", {loss.loss, share}, sum_attributes(graph.type(share)), "add_aux_loss");
+  }
+  set_outputs(graph, logits, loss);
+  if (balances) graph.outputs["aux_loss"] = balance;
   return graph;
 }
 

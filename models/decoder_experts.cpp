@@ -202,6 +202,7 @@ ValueId decoder_experts(const DecoderModule& module, ValueId x) {
   const ValueId bias = o.experts.router_bias ? router.constant("bias", 0, {o.experts.count}, {"experts"}) : no_id;
   std::vector<ValueId> scores{router.linear(x, weight, bias)};
   if (o.experts.choice_bias) scores.push_back(choice_bias(router));
+  if (o.experts.balance > 0) router.module().append("expert_probability", {scores[0]}, {}, "probability");
   const std::vector<ValueId> chosen = router.module().append_all("top_k", scores, o.experts.choice);
   for (ValueId value : chosen) graph.values[value].logical = {"batch", "length", ""};
   Experts layer(experts, chosen[0]);
@@ -212,6 +213,26 @@ ValueId decoder_experts(const DecoderModule& module, ValueId x) {
   if (o.experts.shared_inner == 0) return y;
   const ValueId shared = decoder_feed_forward(module.child(o.names.shared_experts), x, o.experts.shared_inner);
   return module.module().add(y, shared, "add_shared");
+}
+
+ValueId balance_loss(const DecoderModule& module) {
+  Graph& graph = module.graph();
+  const Module ops = module.module().child("aux_loss");
+  ValueId chosen = no_id, probability = no_id;
+  const auto add = [&](ValueId& sum, ValueId value, const char* leaf) {
+    sum = sum == no_id ? value : ops.add(sum, value, leaf);
+  };
+  std::vector<ValueId> probabilities;
+  for (const Op& op : graph.ops) {
+    if (op.definition->name() == "expert_probability") probabilities.push_back(op.outputs[0]);
+  }
+  for (ValueId value : probabilities) add(probability, value, "add_probability");
+  for (const ExpertCounts& counts : graph.expert_counts) add(chosen, counts.chosen, "add_chosen");
+  const Shape& tokens = graph.type(graph.inputs.at("tokens")).shape;
+  const double count = static_cast<double>(element_count(tokens) * std::ssize(probabilities));
+  const ValueId product = ops.append("einsum", {chosen, probability}, EquationAttributes{"e,e->"});
+  const auto experts = static_cast<double>(module.options().experts.count);
+  return ops.append("scale", {product}, ScaleAttributes{experts / count / count});
 }
 
 }  // namespace shardscope

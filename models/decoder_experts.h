@@ -10,4 +10,9 @@ namespace shardscope {
 // computes the positions that chose its own, and the parts add up.
 ValueId decoder_experts(const DecoderModule& module, ValueId x);
 
+// The loss that balances experts, of all layers together as transformers has it: experts x sum over them of the share
+// of tokens that chose one times its mean probability; k where all are even. Of layers whose options have a `balance`.
+// (W. Fedus et al., Switch Transformer, 2021.)
+ValueId balance_loss(const DecoderModule& module);
+
 }  // namespace shardscope

@@ -48,6 +48,7 @@ struct DecoderExperts {
   // Rows that a block of experts takes of a block of tokens, over those that it gets where all experts are chosen
   // equally often; 0: as many as may come.
   double capacity_factor = 0;
+  double balance = 0;  // what the loss that balances experts counts in the loss (models/decoder_experts.h)
 };
 
 // Latent attention (DeepSeek-V2): queries, and keys and values, are made from normalised rows of these ranks; of a

@@ -76,6 +76,11 @@ DecoderOptions read_common(ModelConfig& config, const CommonDefaults& defaults) 
   return options;
 }
 
+double read_balance(ModelConfig& config) {
+  const double coefficient = config.number("router_aux_loss_coef", 0.001, 0, 1e6);
+  return config.boolean("output_router_logits", false) ? coefficient : 0;
+}
+
 void read_router_loss(ModelConfig& config) {
   config.without_effect({"router_aux_loss_coef"});
   if (config.boolean("output_router_logits", false)) {

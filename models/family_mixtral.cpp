@@ -20,7 +20,7 @@ void read_choice(ModelConfig& config, DecoderOptions& options, const std::string
 DecoderOptions read_mixtral(ModelConfig& config, int64_t sequence) {
   DecoderOptions options = read_common(config, {.key_heads = 8, .positions = 4096 * 32});
   config.without_effect({"pad_token_id", "attention_dropout"});
-  read_router_loss(config);
+  options.experts.balance = read_balance(config);
   if (config.number("router_jitter_noise", 0, 0, 1) > 0) {
     config.fail("router_jitter_noise", "jitter", "noise on the router's inputs is not supported", "0");
   }
@@ -40,7 +40,7 @@ DecoderOptions read_mixtral(ModelConfig& config, int64_t sequence) {
 DecoderOptions read_qwen3_moe(ModelConfig& config, int64_t sequence) {
   DecoderOptions options = read_common(config, {.key_heads = 4, .positions = 32768});
   config.without_effect({"pad_token_id", "attention_dropout", "max_window_layers"});
-  read_router_loss(config);
+  options.experts.balance = read_balance(config);
   options.norm.epsilon = config.number("rms_norm_eps", 1e-6, 0, 1);
   options.activation = read_activation(config, "hidden_act", "silu");
   options.head_bias = options.output_bias = config.boolean("attention_bias", false);

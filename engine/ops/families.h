@@ -24,6 +24,7 @@ std::vector<const OpDefinition*> top_k_ops();
 std::vector<const OpDefinition*> expert_linear_ops();
 std::vector<const OpDefinition*> dispatch_ops();
 std::vector<const OpDefinition*> expert_load_ops();
+std::vector<const OpDefinition*> expert_probability_ops();
 std::vector<const OpDefinition*> grouped_linear_ops();
 std::vector<const OpDefinition*> weighted_sum_ops();
 std::vector<const OpDefinition*> layer_norm_ops();

@@ -112,6 +112,8 @@ std::vector<KernelCase> cases_of(int64_t rows) {
                                 {"top_k_grad", choice, {logits, chosen, weights}},
                                 {"expert_counts", blocks, {chosen}},
                                 {"expert_load", ExpertLoadAttributes{experts}, {chosen}},
+                                {"expert_probability", {}, {logits}},
+                                {"expert_probability_grad", {}, {logits, {{experts}}}},
                                 {"dispatch", blocks, {embedded, chosen, counts}},
                                 {"combine", blocks, {grouped, chosen, counts}},
                                 {"row_max", {}, {x}},

@@ -42,8 +42,9 @@ struct Split {
   }
 };
 
-RunConfig run_of(const Split& split) {
+RunConfig run_of(const Split& split, const std::vector<std::string>& more = {}) {
   std::vector<std::string> settings = system_preset(split.preset).small;
+  settings.insert(settings.end(), more.begin(), more.end());
   settings.push_back("model.overrides.num_hidden_layers=4");
   settings.push_back(std::string("model.context_attention=") + (split.ring ? "ring" : "gather"));
   if (split.preset == "gemma3_tiny" || split.preset == "gpt_oss_tiny") {
@@ -130,6 +131,26 @@ class DecoderSplitsTest : public QObject {
     compare_with_serial(training, alone(split.preset), 1e-3, is_key_bias);
     compare_with_prediction(training, plan);
     if (!plan.expert_layers.empty()) QVERIFY(training.expert_loads[0] == alone(split.preset).expert_loads[0]);
+  }
+
+  // Where the batch is whole: microbatches are balanced each for itself.
+  void experts_are_balanced_as_on_one_device() {
+    const std::vector<std::string> balanced{"model.overrides.output_router_logits=true",
+                                            "model.overrides.router_aux_loss_coef=0.1"};
+    const auto trained = [&](const Plan& plan) { return train_in_threads(plan, serial_steps); };
+    const ThreadTraining whole = trained(compile({run_of({}, balanced), reference_host()}));
+    const double loss = value_of(whole.steps[0].metrics, "loss"), aux = value_of(whole.steps[0].metrics, "aux_loss");
+    QVERIFY(std::abs(loss - 0.1 * aux - value_of(alone("mixtral_tiny").steps[0].metrics, "loss")) < 1e-5 * loss);
+    const auto fastest = LayoutMode::fastest, as_written = LayoutMode::as_written;
+    for (const Split& split : {Split{"mixtral_tiny", {1, 2, 2, 2}, "none", "full", 1, 0, fastest, true},
+                               Split{"mixtral_tiny", {2, 2, 2, 1}, "none", "none", 1, 2, as_written, true},
+                               Split{"mixtral_tiny", {1, 1, 4, 1}, "gpipe", "mlp", 1, 0, as_written},
+                               Split{"mixtral_tiny", {2, 1, 2, 1}, "1f1b", "none", 1, 3, fastest}}) {
+      const Plan plan = compile({run_of(split, balanced), reference_host()});
+      const ThreadTraining training = trained(plan);
+      compare_with_serial(training, whole, 1e-3, is_key_bias);
+      compare_with_prediction(training, plan);
+    }
   }
 
   void what_one_mesh_saves_another_goes_on_with() {

@@ -279,6 +279,12 @@ Layer dispatched_experts(int64_t rows) {
   };
 }
 
+// A dense layer plus the sums of its rows' probabilities.
+ValueId balanced(Graph& graph, const Linen& m, ValueId x, ValueId) {
+  const ValueId logits = square_dense(m, x), sums = append(graph, "expert_probability", {logits});
+  return append(graph, "add", {logits, sums}, EquationAttributes{Equation({"bse", "e"}, "bse")});
+}
+
 // Attention whose context depends on the logarithms of sums too.
 ValueId attention_with_sinks(Graph& graph, const Linen& m, ValueId x, ValueId) {
   const InitialiseAttributes zero{InitialiseAttributes::Kind::constant, 0, {}, {{4}, DType::f32}};
@@ -328,6 +334,7 @@ std::vector<NamedNetwork> networks() {
       {"experts", 0, experts({.k = 2})},
       {"experts, normalised", 0, experts({.k = 2, .normalise = true, .scale = 1.5})},
       {"experts by sigmoids", 0, experts({.score = TopKAttributes::Score::sigmoid, .k = 2, .normalise = true})},
+      {"probabilities of experts", 0, balanced},
       {"dispatched experts", 0, dispatched_experts(2 * sequence)},
       {"dispatched experts, some dropped", 0, dispatched_experts(3)},
       {"ring attention", 0, ring_attention_layer},

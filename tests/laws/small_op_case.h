@@ -133,6 +133,8 @@ inline std::vector<OpCase> small_op_cases() {
       {"expert_counts", {four}, blocks, {}},
       {"expert_counts", {four}, dropping_blocks, {}},
       {"expert_load", {four}, ExpertLoadAttributes{8}, {}},
+      {"expert_probability", {x}, {}, {}},
+      {"expert_probability_grad", {x, features}, {}, {}},
       {"dispatch", {x, four, counts}, blocks, {}},
       {"dispatch", {q, four, counts}, dropping_blocks, {}},
       {"combine", {sent, four, counts}, blocks, {}},

@@ -150,6 +150,8 @@ inline std::vector<OpCase> op_cases() {
           {"expert_linear_grad", {x, tokens({12, 6, 6}), array({12, 6, 6, 18})}, ExpertLinearAttributes{12, false}, {}},
           {"expert_counts", {choices}, blocks, {}},
           {"expert_load", {choices}, ExpertLoadAttributes{12}, {}},
+          {"expert_probability", {x}, {}, {0}},
+          {"expert_probability_grad", {x, scale}, {}, {}},
           {"dispatch", {x, choices, counts}, blocks, {0}},
           {"dispatch", {array({12, 6, 6, 24}), choices, counts}, blocks, {0}},
           {"combine", {sent, choices, counts}, blocks, {0}},

@@ -60,8 +60,10 @@ def make_model(config):
 
 
 def loss_of(model, case):
-    logits = model(input_ids=torch.tensor(case["tokens"]), use_cache=False).logits
-    return logits, torch.nn.functional.cross_entropy(logits.flatten(0, 1), torch.tensor(case["labels"]).flatten())
+    outputs = model(input_ids=torch.tensor(case["tokens"]), use_cache=False)
+    logits, balance = outputs.logits, getattr(outputs, "aux_loss", None)
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), torch.tensor(case["labels"]).flatten())
+    return logits, loss if balance is None else loss + model.config.router_aux_loss_coef * balance
 
 
 def one_case(case):

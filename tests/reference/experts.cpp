@@ -88,6 +88,30 @@ Results top_k_grad(const Call& call) {
   return {dlogits};
 }
 
+Results expert_probability(const Call& call) {
+  const int64_t experts = call.shape(0)[2];
+  Values sums = Values::Zero(experts);
+  for (int64_t row = 0; row < call.values(0).size() / experts; ++row) {
+    sums += scores_of({}, call.values(0).segment(row * experts, experts));
+  }
+  return {sums};
+}
+
+// Through each probability's slope by each logit.
+Results expert_probability_grad(const Call& call) {
+  const int64_t experts = call.shape(0)[2];
+  Values dlogits = Values::Zero(call.values(0).size());
+  for (int64_t row = 0; row < dlogits.size() / experts; ++row) {
+    const Row p = scores_of({}, call.values(0).segment(row * experts, experts));
+    for (int64_t i = 0; i < experts; ++i) {
+      for (int64_t j = 0; j < experts; ++j) {
+        dlogits[row * experts + i] += call.values(1)[j] * p[j] * ((i == j ? 1 : 0) - p[i]);
+      }
+    }
+  }
+  return {dlogits};
+}
+
 // Which row of an array of `rows` rows slot `slot` of `slots` is.
 int64_t row_of(int64_t slot, int64_t slots, int64_t rows) { return slot / (slots / rows); }
 
@@ -150,6 +174,8 @@ Results weighted_sum_grad(const Call& call) {
 std::vector<NamedReference> expert_references() {
   return {{"top_k", top_k},
           {"top_k_grad", top_k_grad},
+          {"expert_probability", expert_probability},
+          {"expert_probability_grad", expert_probability_grad},
           {"expert_linear", expert_linear},
           {"expert_linear_grad", expert_linear_grad},
           {"weighted_sum", weighted_sum},

@@ -28,6 +28,7 @@ std::vector<NamedKernel> conv_kernels();
 std::vector<NamedKernel> cross_entropy_kernels();
 std::vector<NamedKernel> dispatch_kernels();
 std::vector<NamedKernel> expert_load_kernels();
+std::vector<NamedKernel> expert_probability_kernels();
 std::vector<NamedKernel> dropout_kernels();
 std::vector<NamedKernel> einsum_kernels();
 std::vector<NamedKernel> embedding_kernels();
