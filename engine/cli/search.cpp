@@ -30,7 +30,7 @@ struct SearchArguments {
   int64_t devices = 0, candidate = 1;
   double seconds = 0;
   int threads = 0;
-  bool as_json = false;
+  bool as_json = false, heuristic = false;
 
   SearchRequest request() const {
     RunConfig config = machine.with_machine(run_file.load());
@@ -45,6 +45,8 @@ struct SearchArguments {
                         : objective == "device_hours" ? SearchObjective::device_hours
                                                       : SearchObjective::time;
     if (seconds > 0) request.budget_seconds = seconds;
+    request.heuristic = heuristic;
+    request.result_when_stopped = true;
     const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     request.threads = threads > 0 ? threads : cores;
     return request;
@@ -109,6 +111,11 @@ std::string result_text(const SearchResult& result, const SearchRequest& request
     return text + (result.smallest_refused.empty() ? ".\n" : "; nearest: " + result.smallest_refused + "\n");
   }
   text += "\nFastest\n" + table_of(result.fastest) + "\nFront of step time against memory\n" + table_of(result.front);
+  if (result.stopped) text += "\nStopped: this is what was found so far.\n";
+  if (space.dropped > 0) {
+    return text + fmt::format("\nHeuristic: {} left out by likely times and memory, without proof.\n",
+                              counted(space.dropped, "candidate"));
+  }
   if (space.open == 0) return text + "\nExact: nothing in this space is better.\n";
   if (result.gap == 0) {
     return text + fmt::format("\nNothing is better than the best by {}. {} may still be on the front.\n",
@@ -132,6 +139,7 @@ int run_search(const SearchArguments& arguments) {
     return exit_by_signal + cancel.first();
   }
   print_lines(arguments.as_json ? search_json(result, request) : result_text(result, request));
+  if (result.stopped) return exit_by_signal + cancel.first();
   if (arguments.write.empty()) return result.fastest.empty() ? exit_failed_run : exit_ok;
   const auto count = static_cast<int64_t>(result.fastest.size());
   if (arguments.candidate < 1 || arguments.candidate > count) {
@@ -163,6 +171,8 @@ void add_search(CLI::App& app, CommandLine& line) {
       ->check(CLI::IsMember({"time", "memory", "device_hours"}));
   command->add_option("--seconds", arguments->seconds, "end after this time, with what is found and a proved gap")
       ->type_name("S");
+  command->add_flag("--heuristic", arguments->heuristic,
+                    "leave out what is likely not to be on the front, too: faster, not proved to be exact");
   command->add_option("--threads", arguments->threads, "that plan at a time; without it one for each core")
       ->type_name("N")
       ->check(CLI::Range(1, 256));

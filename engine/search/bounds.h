@@ -12,6 +12,7 @@ namespace shardscope {
 struct Bound {
   double seconds = 0;       // of a step
   double memory_bytes = 0;  // of the heaviest device
+  Bound scaled(double time, double memory) const { return {seconds * time, memory_bytes * memory}; }
 };
 
 // Lower bounds that hold for every candidate of a request.

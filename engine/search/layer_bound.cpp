@@ -367,6 +367,21 @@ Bound layer_bound(const LayerProfile& profile, const Candidate& candidate, const
 LayerBounds::LayerBounds(const PlanRequest& request, int64_t devices)
     : profiles_(request.config, request.machine), prices_(request.machine, static_cast<int>(devices)) {}
 
+Bound LayerBounds::of_work(const Candidate& candidate) {
+  if (profiles_.has_experts()) return {};
+  const LayerProfile* profile = profiles_.of(candidate, true);
+  if (!profile) return {};
+  const StrategyConfig& s = candidate.strategy;
+  Candidate one{s, candidate.mode};
+  one.strategy.pipeline = one.strategy.virtual_stages = 1;
+  const int64_t microbatches = profiles_.rows() / s.replicas() / std::max<int64_t>(1, s.microbatch_size);
+  const double all =
+      layer_bound(*profile, one, {static_cast<int>(profile->layers.back().end())}, microbatches, true, prices_).seconds;
+  // Transfers behind all that a task computes are those of one stage.
+  const double tails = static_cast<double>(microbatches) * (profile->forward_tail + profile->backward_tail);
+  return {std::max(0.0, all - (s.pipeline > 1 ? tails : 0)) / static_cast<double>(s.pipeline), 0};
+}
+
 Bound LayerBounds::of(const Candidate& candidate, bool coarse) {
   if (coarse && profiles_.has_experts()) return {};
   const LayerProfile* profile = profiles_.of(candidate, coarse);

@@ -1,6 +1,7 @@
 #include "engine/search/search.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -19,7 +20,10 @@ namespace {
 
 constexpr size_t fastest_count = 10;
 // Candidates that are planned before bounds are compared again: the same for any number of threads.
-constexpr size_t round_size = 8, tightened_at_a_time = 64;
+constexpr size_t round_sizes[] = {256, 64, 64, 8};
+constexpr int64_t rounds_between_dives = 32;
+// By which plans are usually above the last bounds: what --heuristic takes for certain.
+constexpr double likely_time = 1.03, likely_memory = 1.05;
 
 bool is_faster(const Found& a, const Found& b) {
   if (a.seconds != b.seconds) return a.seconds < b.seconds;
@@ -43,7 +47,8 @@ class Search {
         bounds_(request.plan, request.devices),
         layers_(request.plan, request.devices),
         all_(candidates(model_limits(request.plan.config), request.devices, request.fixed)),
-        open_(Before{request.objective}) {
+        open_{std::set<Open, Before>(Before{request.objective}), std::set<Open, Before>(Before{request.objective}),
+              std::set<Open, Before>(Before{request.objective}), std::set<Open, Before>(Before{request.objective})} {
     memory_limit_ = static_cast<double>(memory_limit(request.plan.config.sharding, layers_.prices()));
     memory_limit_ = std::min(memory_limit_, request.at_most_memory.value_or(memory_limit_));
     time_limit_ = request.at_most_seconds.value_or(std::numeric_limits<double>::infinity());
@@ -56,35 +61,40 @@ class Search {
       return request_.budget_seconds && past.count() >= *request_.budget_seconds;
     };
     result_.space.candidates = static_cast<int64_t>(all_.size());
-    for (size_t i = 0; i < all_.size(); ++i) consider({bounds_.of(all_[i]), static_cast<int>(i), Bounded::at_once});
-    while (!open_.empty() && !is_over()) {
-      const std::vector<Open> round = next_round();
-      if (round.empty()) break;
-      if (round.front().by == Bounded::by_layers) plan(round);
-      else tighten(round);
-      if (stop_.stop_requested()) throw Cancelled{};
-      tell();
+    for (size_t i = 0; i < all_.size(); ++i) consider({bounds_.of(all_[i]), static_cast<int>(i)}, at_once);
+    try {
+      int64_t rounds = 0;
+      for (Level level = lowest(); level != no_level && !is_over(); level = lowest()) {
+        advance(level);
+        // Plans of what looks best so far, long before all else is known: by them others are left out.
+        if (const int64_t now = ++rounds; now % rounds_between_dives == 0 || (now & (now - 1)) == 0) dive(level);
+        tell();
+      }
+    } catch (const Cancelled&) {
+      if (!request_.result_when_stopped) throw;
+      result_.stopped = true;
     }
     double least = std::numeric_limits<double>::infinity();
-    for (const Open& left : open_) {
-      if (is_beaten(left.bound)) {
-        ++result_.space.dominated;
-        continue;
+    for (const std::set<Open, Before>& of_level : open_) {
+      for (const Open& left : of_level) {
+        if (is_beaten(left.bound)) {
+          ++result_.space.dominated;
+          continue;
+        }
+        ++result_.space.open;
+        least = std::min(least, value_of(left.bound, request_.objective));
       }
-      ++result_.space.open;
-      least = std::min(least, value_of(left.bound, request_.objective));
     }
     finish(least);
     return std::move(result_);
   }
 
  private:
-  // How much is known of a candidate: bounds.h; layer_bound.h of one replica of one stage; layer_bound.h.
-  enum class Bounded : uint8_t { at_once, coarsely, by_layers };
+  // How much is known of a candidate: bounds.h; layer_bound.h without a pipeline's order, of one replica, by layers.
+  enum Level : uint8_t { at_once, of_work, coarsely, by_layers, no_level };
   struct Open {
     Bound bound;
     int index = 0;
-    Bounded by = Bounded::at_once;
   };
   struct Before {
     SearchObjective objective;
@@ -99,28 +109,48 @@ class Search {
   };
 
   // Into those that are open, or out of the space.
-  void consider(const Open& candidate) {
+  void consider(const Open& candidate, Level level) {
     if (candidate.bound.memory_bytes > memory_limit_) ++result_.space.too_large;
     else if (candidate.bound.seconds > time_limit_) ++result_.space.too_slow;
-    else open_.insert(candidate);
+    else open_[level].insert(candidate);
   }
 
-  // The next of the open ones, all as much is known of as of the first.
-  std::vector<Open> next_round() {
-    std::vector<Open> round;
-    while (!open_.empty()) {
-      const Open first = *open_.begin();
-      if (is_beaten(first.bound)) {
-        ++result_.space.dominated;
-        open_.erase(open_.begin());
-        continue;
-      }
-      const size_t most = first.by == Bounded::by_layers ? round_size : tightened_at_a_time;
-      if (round.size() == most || (!round.empty() && round.front().by != first.by)) break;
-      round.push_back(first);
-      open_.erase(open_.begin());
+  // The level that has the candidate with the lowest bound.
+  Level lowest() const {
+    Level lowest = no_level;
+    for (const Level level : {at_once, of_work, coarsely, by_layers}) {
+      if (open_[level].empty()) continue;
+      if (lowest == no_level || Before{request_.objective}(*open_[level].begin(), *open_[lowest].begin()))
+        lowest = level;
     }
-    return round;
+    return lowest;
+  }
+
+  void dive(Level from) {
+    for (const Level level : {of_work, coarsely, by_layers}) {
+      if (level != from) advance(level);
+    }
+  }
+
+  // The first candidates of a level go to the next one; of the last they are planned.
+  void advance(Level level) {
+    std::vector<Open> round;
+    std::set<Open, Before>& open = open_[level];
+    while (!open.empty() && round.size() < round_sizes[level]) {
+      const Open first = *open.begin();
+      open.erase(open.begin());
+      if (is_beaten(first.bound)) ++result_.space.dominated;
+      else if (request_.heuristic && level == by_layers && is_beaten(first.bound.scaled(likely_time, likely_memory)))
+        ++result_.space.dropped;
+      else round.push_back(first);
+    }
+    try {
+      if (level == by_layers) plan(round);
+      else tighten(round, level);
+    } catch (const Cancelled&) {
+      open.insert(round.begin(), round.end());
+      throw;
+    }
   }
 
   template <class Work>
@@ -146,25 +176,26 @@ class Search {
     }
   }
 
-  void tighten(std::vector<Open> round) {
-    const bool coarse = round.front().by == Bounded::at_once;
-    // One of each profile first, so that no two threads make the same.
-    std::map<std::string, int> firsts;
-    for (const Open& open : round)
-      firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open.index)], coarse), open.index);
-    std::vector<int> profiles;
-    for (const auto& [key, index] : firsts) profiles.push_back(index);
-    in_parallel(profiles.size(),
-                [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], coarse); });
+  void tighten(std::vector<Open> round, Level level) {
+    const bool coarse = level != coarsely;
+    if (level != of_work) {
+      // One of each profile first, so that no two threads make the same.
+      std::map<std::string, int> firsts;
+      for (const Open& open : round)
+        firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open.index)], coarse), open.index);
+      std::vector<int> profiles;
+      for (const auto& [key, index] : firsts) profiles.push_back(index);
+      in_parallel(profiles.size(),
+                  [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], coarse); });
+    }
     in_parallel(round.size(), [&](size_t i) {
       Open& open = round[i];
       const Candidate& candidate = all_[static_cast<size_t>(open.index)];
-      open.by = coarse ? Bounded::coarsely : Bounded::by_layers;
-      const Bound bound = layers_.of(candidate, coarse);
+      const Bound bound = level == at_once ? layers_.of_work(candidate) : layers_.of(candidate, coarse);
       open.bound.seconds = std::max(open.bound.seconds, bound.seconds);
       open.bound.memory_bytes = std::max(open.bound.memory_bytes, bound.memory_bytes);
     });
-    for (const Open& open : round) consider(open);
+    for (const Open& open : round) consider(open, static_cast<Level>(level + 1));
   }
 
   // Whether no plan of these bounds can be on the front or among the fastest.
@@ -197,8 +228,14 @@ class Search {
     }
   }
 
+  int64_t open_count() const {
+    int64_t count = 0;
+    for (const std::set<Open, Before>& of_level : open_) count += std::ssize(of_level);
+    return count;
+  }
+
   void tell() const {
-    if (progress_) progress_({result_.space.candidates - std::ssize(open_), result_.space.candidates, &found_});
+    if (progress_) progress_({result_.space.candidates - open_count(), result_.space.candidates, &found_});
   }
 
   void finish(double least) {
@@ -221,7 +258,7 @@ class Search {
   Bounds bounds_;
   LayerBounds layers_;
   std::vector<Candidate> all_;
-  std::set<Open, Before> open_;
+  std::array<std::set<Open, Before>, no_level> open_;  // by level
   double memory_limit_ = 0, time_limit_ = 0;
   std::vector<Found> found_;      // within the limits, by time
   std::optional<Found> nearest_;  // above them, the smallest

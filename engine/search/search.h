@@ -21,6 +21,10 @@ struct SearchRequest {
   SearchObjective objective = SearchObjective::time;
   std::optional<double> budget_seconds;  // for the search; without it until the result is exact
   int threads = 1;
+  // Leaves out too what plans of 1.03 times its bound of time and 1.05 times that of memory would not help: the result
+  // is not proved to be exact.
+  bool heuristic = false;
+  bool result_when_stopped = false;  // what is found so far, in place of Cancelled
 };
 
 // A candidate that was planned, by the plan's own prediction.
@@ -43,6 +47,7 @@ struct SearchSpaceCounts {
   int64_t planned = 0;
   int64_t illegal = 0;      // of these refused
   int64_t above_limit = 0;  // of these above a limit
+  int64_t dropped = 0;      // by the heuristic
   int64_t open = 0;         // left when the time was over
 };
 
@@ -53,6 +58,7 @@ struct SearchResult {
   // How much better than the best by the objective what is left could be at most, as a share of the best; 0: not at
   // all, though the front is exact only where none is open.
   double gap = 0;
+  bool stopped = false;          // on request, before the end
   std::string smallest_refused;  // where nothing is within the limits: what comes nearest, for people
 };
 
