@@ -25,9 +25,9 @@ namespace shardscope {
 // stage works on all microbatches, after the first message has passed the stages before it, and before the last, where
 // the schedule ends with it, has passed them back.
 //
-// Memory. At a position of a task all that is in use there is in the arena at the same time: of the layers that have
-// been passed, of those that have not, and of those in other model chunks the less of both; of what forward keeps for
-// backward as many as microbatches are in flight.
+// Memory. Of one stage: at a position of a task all that is in use there is in the arena at the same time; of the
+// layers that have been passed, and of those that have not. Of a stage of several: what is in use all the time, such as
+// states and what adds up.
 inline constexpr int64_t simulated_items = 4096;
 Bound layer_bound(const LayerProfile& profile, const Candidate& candidate, const std::vector<int>& chunks,
                   int64_t microbatches, bool coarse, const MachinePrices& prices);

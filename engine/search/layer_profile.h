@@ -39,11 +39,9 @@ struct LayerProfile {
   // Bytes in use at some positions of the step, by part that has them; and the part that runs there.
   struct Position {
     int part = 0;
-    bool in_forward = true;
     std::vector<double> bytes;
   };
   std::vector<Position> positions;
-  std::vector<double> saved;     // by part: bytes kept from forward to backward, of one microbatch
   std::vector<double> constant;  // by part: bytes in use all the time
 };
 

@@ -2,10 +2,13 @@
 
 #include <QTest>
 #include <algorithm>
+#include <cmath>
+#include <random>
 
 #include "engine/compile/compile.h"
 #include "engine/config/strategy.h"
 #include "engine/machine/chosen_machine.h"
+#include "engine/plan/memory_limit.h"
 #include "engine/search/layer_bound.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
@@ -108,6 +111,76 @@ class SearchTest : public QObject {
       const SearchSpaceCounts& space = result.space;
       QCOMPARE(space.too_large + space.too_slow + space.dominated + space.planned + space.open, space.candidates);
     }
+  }
+
+  // Machines and spaces at random: rates, links, what overlaps, which numbers are fixed.
+  void bounds_are_below_plans_and_the_front_is_exact_on_random_machines_data() {
+    QTest::addColumn<int>("seed");
+    for (int seed = 1; seed <= 12; ++seed) QTest::addRow("%d", seed) << seed;
+  }
+  void bounds_are_below_plans_and_the_front_is_exact_on_random_machines() {
+    QFETCH(int, seed);
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    const auto one_of = [&](const std::vector<std::string>& list) { return list[random() % list.size()]; };
+    SearchRequest request = request_of(one_of({"llama_tiny", "nnx_gpt2", "qwen3_tiny", "mixtral_tiny"}),
+                                       one_of({"\"dgx_h100\"", "\"tpu_v5e\"", "\"dgx_a100_40gb\""}), 8);
+    const auto times = [&](double& number) { number *= std::exp2(static_cast<double>(random() % 13) - 6); };
+    Machine& machine = request.plan.machine;
+    for (Level& level : machine.levels) times(level.bytes_per_second);
+    for (auto& [precision, rate] : machine.device.products) times(rate.flops_per_second);
+    if (random() % 2) machine.overlap.clear();
+    machine.device.instruction_latency = random() % 2 ? 1e-6 : 0;
+    fix(request.fixed, "microbatch_size=" + one_of({"1", "2", "4"}));
+    fix(request.fixed, "recompute=" + one_of({"none", "selective", "full"}));
+    fix(request.fixed, "fsdp=" + one_of({"1", "2"}));
+    fix(request.fixed, "pipeline=" + one_of({"1", "2", "1,2"}));
+    fix(request.fixed, "context=" + one_of({"1", "2"}));
+    const std::vector<Found> all = brute_force(request);
+    if (all.empty()) return;
+    QVERIFY(all.size() <= 2000);
+    LayerBounds layers(request.plan, request.devices);
+    for (const Found& found : all) {
+      for (const Bound& bound :
+           {layers.of_work(found.candidate), layers.of(found.candidate, true), layers.of(found.candidate, false)}) {
+        QVERIFY2(bound.seconds <= found.seconds * (1 + 1e-9), text_of(found.candidate).c_str());
+        QVERIFY2(bound.memory_bytes <= found.memory_bytes, text_of(found.candidate).c_str());
+      }
+    }
+    std::vector<Found> within = all;
+    const MachinePrices prices(machine, 8);
+    const auto limit = static_cast<double>(memory_limit(request.plan.config.sharding, prices));
+    std::erase_if(within, [&](const Found& found) { return found.memory_bytes > limit; });
+    QCOMPARE(indices(search(request).front), indices(pareto_front(within)));
+  }
+
+  void what_is_stopped_gives_what_was_found() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 8);
+    request.result_when_stopped = true;
+    std::stop_source source;
+    const SearchResult result = search(request, source.get_token(), [&](const SearchProgress& progress) {
+      if (progress.found->size() >= 10) source.request_stop();
+    });
+    QVERIFY(result.stopped && !result.front.empty() && result.space.open > 0);
+    request.result_when_stopped = false;
+    bool is_cancelled = false;
+    try {
+      search(request, source.get_token());
+    } catch (const Cancelled&) {
+      is_cancelled = true;
+    }
+    QVERIFY(is_cancelled);
+  }
+
+  void the_heuristic_finds_no_more_than_is_there_and_says_what_it_dropped() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 4);
+    fix(request.fixed, "microbatch_size=2");
+    const SearchResult exact = search(request);
+    request.heuristic = true;
+    const SearchResult quick = search(request);
+    QVERIFY(quick.space.planned <= exact.space.planned);
+    QVERIFY(quick.fastest.front().seconds >= exact.fastest.front().seconds);
+    QVERIFY(quick.fastest.front().seconds <= exact.fastest.front().seconds * 1.03);
+    QCOMPARE(exact.space.dropped, int64_t{0});
   }
 
   void a_limit_leaves_out_what_is_above_it() {
