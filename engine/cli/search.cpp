@@ -197,7 +197,7 @@ void add_search(CLI::App& app, CommandLine& line) {
           "Without `--seconds` the result is exact: that of planning all of them. With it, what is left could be "
           "better "
           "by the gap at most. The result is the same for any number of threads.")
-      .paragraph("The code is 1 where nothing is within the limits.")
+      .paragraph("The code is 1 where nothing is within the limits. Ctrl+C ends the search with what is found so far.")
       .example("shardrun search run.json --devices 64 --machine dgx_h100 --seconds 60", "on eight nodes, for a minute")
       .example("shardrun search run.json --fix tensor=8 --at-most memory=70GB --write best.json",
                "with eight-way tensor parallelism, and the fastest as a run file");

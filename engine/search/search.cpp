@@ -21,7 +21,7 @@ namespace {
 constexpr size_t fastest_count = 10;
 // Candidates that are planned before bounds are compared again: the same for any number of threads.
 constexpr size_t round_sizes[] = {256, 64, 64, 8};
-constexpr int64_t rounds_between_dives = 32;
+constexpr int64_t rounds_between_dives = 8;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
 constexpr double likely_time = 1.03, likely_memory = 1.05;
 
