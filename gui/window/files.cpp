@@ -1,8 +1,11 @@
 #include "gui/window/files.h"
 
+#include <QDir>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QMessageBox>
 
+#include "engine/compile/model_run.h"
 #include "gui/window/conflict_dialog.h"
 #include "gui/window/new_run_dialog.h"
 #include "gui/window/presets.h"
@@ -11,6 +14,7 @@
 namespace shardscope {
 namespace {
 
+constexpr int64_t devices_to_begin_with = 8;  // of a new run file's mesh
 const QString file_filter = QObject::tr("Run files (*.json);;All files (*)");
 
 }  // namespace
@@ -37,6 +41,16 @@ void Files::open_preset(const QString& name) {
   }
 }
 
+void Files::open_model(const QString& path) {
+  const QFileInfo file(path);
+  const QString folder = file.isDir() ? file.absoluteFilePath() : file.absolutePath();
+  try {
+    document_.reset(run_of_model(folder.toStdString(), devices_to_begin_with), {}, QDir(folder).dirName() + ".json");
+  } catch (const Failure& failure) {
+    emit unreadable(path, failure.errors());
+  }
+}
+
 void Files::choose_new() {
   if (!may_discard()) return;
   NewRunDialog dialog(&window_);
@@ -49,8 +63,18 @@ void Files::choose_file() {
   if (!path.isEmpty()) open_file(path);
 }
 
+void Files::choose_model() {
+  if (!may_discard()) return;
+  const QString folder =
+      QFileDialog::getExistingDirectory(&window_, tr("Folder of a model"), QFileInfo(document_.path()).path());
+  if (!folder.isEmpty()) open_model(folder);
+}
+
 void Files::replace_by_file(const QString& path) {
-  if (may_discard()) open_file(path);
+  if (!may_discard()) return;
+  const QFileInfo file(path);
+  if (file.isDir() || file.fileName() == "config.json") open_model(path);
+  else open_file(path);
 }
 
 void Files::replace_by_preset(const QString& name) {

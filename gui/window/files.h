@@ -19,10 +19,14 @@ class Files : public QObject {
   // Reads a run file into the document; false when it cannot be read. Asks nothing about unsaved changes.
   bool open_file(const QString& path);
   void open_preset(const QString& name);
+  // A run file, not stored yet, for the model that a folder (or its config.json) describes.
+  void open_model(const QString& path);
 
   // Ask first where changes would be lost.
   void choose_new();
   void choose_file();
+  void choose_model();
+  // A run file; of a folder with config.json, or of that file, a new one for the model.
   void replace_by_file(const QString& path);
   void replace_by_preset(const QString& name);
   // True where nothing is unsaved, or the person has saved it or lets it go.

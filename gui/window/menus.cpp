@@ -16,7 +16,11 @@ namespace {
 
 void add_file_menu(QMenuBar& bar, const Actions& actions, Files& files) {
   QMenu* menu = bar.addMenu(tr("&File"));
-  menu->addActions({actions.new_run, actions.open});
+  menu->addAction(actions.new_run);
+  QAction* model = menu->addAction(tr("New from &model\u2026"), &files, &Files::choose_model);
+  model->setObjectName("newFromModel");
+  model->setToolTip(tr("Begin a run file from a folder with a model of Hugging Face"));
+  menu->addAction(actions.open);
   auto* recent = new RecentFiles(menu->addMenu(tr("Open &recent")));
   QObject::connect(recent, &RecentFiles::chosen, &files, &Files::replace_by_file);
   QMenu* presets = menu->addMenu(tr("Open &preset"));

@@ -296,6 +296,25 @@ class SessionTest : public QObject {
     QVERIFY(drop({QUrl::fromLocalFile("/nowhere/run.json")}));  // is said
     QCOMPARE(window.workspace().document.path(), path);
     QVERIFY(window.findChild<QTreeWidget*>("problems")->topLevelItemCount() > 0);
+    // A folder without a model changes nothing; its fault is a problem.
+    const RunConfig kept = window.workspace().document.config();
+    QVERIFY(drop({QUrl::fromLocalFile(folder_->path())}));
+    QVERIFY(window.workspace().document.config() == kept);
+    QCOMPARE(window.workspace().document.path(), path);
+    QVERIFY(window.findChild<QTreeWidget*>("problems")->topLevelItemCount() > 0);
+    // A folder with a model, or its config.json, becomes a run file that nothing has stored.
+    const QString model = SHARDSCOPE_SOURCE_DIR "/presets/models/llama_tiny";
+    for (const QString& dropped : {model, model + "/config.json"}) {
+      window.workspace().document.reset({}, {});
+      QVERIFY(drop({QUrl::fromLocalFile(dropped)}));
+      const RunConfig& config = window.workspace().document.config();
+      QCOMPARE(config.model.name, std::string("huggingface"));
+      QCOMPARE(*config.model.find("path"), OptionValue(model.toStdString()));
+      QVERIFY(window.workspace().document.path().isEmpty());
+      QCOMPARE(window.workspace().document.title(), QString("llama_tiny.json"));
+      QVERIFY(validate(config).empty());
+      window.workspace().document.reset({}, {});
+    }
   }
 };
 
