@@ -260,6 +260,13 @@ void put_innermost(Document& document, AxisIndex axis) {
   document.edit(std::move(config), Document::tr("%1 innermost").arg(qt(name)));
 }
 
+void turn_rule_off(Document& document, const QString& rule, const QString& reason) {
+  RunConfig config = document.config();
+  std::erase_if(config.lint.off, [&](const auto& entry) { return entry.first == rule.toStdString(); });
+  config.lint.off.emplace_back(rule.toStdString(), reason.toStdString());
+  document.edit(std::move(config), Document::tr("%1 is off").arg(rule));
+}
+
 void set_seed(Document& document, int64_t seed) {
   RunConfig config = document.config();
   config.seed = seed;

@@ -67,6 +67,8 @@ void set_machine(Document& document, const Machine& machine);
 void choose_machine(Document& document, const QString& name);
 // The mesh axis becomes the last one, which runs over neighbouring devices.
 void put_innermost(Document& document, AxisIndex axis);
+// A rule of lint finds nothing in this run file any more.
+void turn_rule_off(Document& document, const QString& rule, const QString& reason);
 void set_seed(Document& document, int64_t seed);
 void set_deterministic(Document& document, bool deterministic);
 

@@ -3,6 +3,7 @@
 #include <QIcon>
 #include <QKeySequence>
 #include <QLabel>
+#include <QPushButton>
 #include <QTreeWidget>
 #include <QWidget>
 #include <functional>
@@ -11,8 +12,9 @@
 
 namespace shardscope {
 
-// Errors of the newest config, warnings of its plan and advice on it, each with its place and what would be right.
-// Activating one asks for the field concerned; they are copied as text.
+// Errors of the newest config, warnings of its plan and what lint finds in it, each with its place, what would be right
+// and what it costs. Activating one asks for the field concerned; they are copied as text. Findings with a fix are
+// fixed by a button, one or all of them, each time one step of undo; their rules are turned off with a reason.
 class ProblemsPanel : public QWidget {
   Q_OBJECT
  public:
@@ -29,14 +31,19 @@ class ProblemsPanel : public QWidget {
  private:
   void take_look();
   void refresh();
-  void add(const Error& error, bool is_error);
+  QTreeWidgetItem* add(const Error& error, bool is_error);
+  void add_findings();
+  void refresh_buttons();
+  void turn_off();
   void add_action(const QString& text, const QString& tip, const QKeySequence& key, std::function<void()> act);
   void copy() const;
 
   Workspace& workspace_;
   std::vector<Error> file_errors_;
   QTreeWidget* list_;
-  QLabel* empty_;
+  QLabel *empty_, *state_;
+  QPushButton *fix_, *fix_all_, *off_;
+  QWidget* bar_;
   QIcon error_icon_, warning_icon_;
 };
 

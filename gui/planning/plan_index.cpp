@@ -1,7 +1,6 @@
 #include "gui/planning/plan_index.h"
 
 #include "engine/base/path.h"
-#include "engine/lint/lint.h"
 #include "engine/plan/value_stages.h"
 
 namespace shardscope {
@@ -18,9 +17,9 @@ int64_t exchanges(const Plan& plan) {
 
 PlanIndex::PlanIndex(const Plan& plan)
     : exchanges(shardscope::exchanges(plan)),
+      findings(certain_findings(plan)),
       quantities(stage_quantities(plan)),
       utilisation(shardscope::utilisation(plan)) {
-  for (const Finding& finding : certain_findings(plan)) advice.push_back(to_error(finding));
   task_runs.resize(plan.program.tasks.size(), 0);
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     for (const TaskRun& run : plan.program.main(stage).runs) ++task_runs[static_cast<size_t>(run.task)];

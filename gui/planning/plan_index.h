@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/compile/compile.h"
+#include "engine/lint/lint.h"
 #include "engine/plan/utilisation.h"
 #include "gui/planning/stage_quantities.h"
 
@@ -27,7 +28,7 @@ struct PlanIndex {
   std::unordered_map<ValueId, int> layout_of;               // of a graph value in Plan::layouts
   std::unordered_map<std::string, int> layout_named;
   std::unordered_map<std::string, int> parameter_at;  // by joined path
-  std::vector<Error> advice;                          // what lint finds in the plan alone
+  std::vector<Finding> findings;                      // certain_findings() of the plan
   std::vector<StageQuantities> quantities;            // of each stage
   Utilisation utilisation;
 

@@ -56,6 +56,7 @@ Verdict::Verdict(Workspace& workspace, QStatusBar* bar) : QObject(bar), workspac
     refresh(true);
     fade_.start(difference_ms);
   });
+  connect(&workspace.findings, &Findings::changed, this, [this] { refresh(fade_.isActive()); });
   connect(&look(), &Look::changed, this, [this] { refresh(fade_.isActive()); });
   refresh(false);
 }
@@ -94,6 +95,14 @@ void Verdict::refresh(bool with_difference) {
     std::vector<Error> first = plan->warnings;
     first.resize(std::min(first.size(), most_reported));
     state->setToolTip(errors_text(first) + "\n" + tr("Problems (Ctrl+Shift+M) has all."));
+  } else if (const std::vector<Finding>& findings = workspace_.findings.list(); plan && !findings.empty()) {
+    const auto count = static_cast<int>(findings.size());
+    state->setText(in_color(theme().warning, bold(count == 1 ? tr("1 finding") : tr("%1 findings").arg(count))));
+    std::vector<Error> first;
+    for (const Finding& finding : findings) {
+      if (first.size() < most_reported) first.push_back(to_error(finding));
+    }
+    state->setToolTip(errors_text(first) + "\n" + tr("Problems (Ctrl+Shift+M) has all, with costs and fixes."));
   } else if (plan) {
     state->setText(in_color(theme().good, bold("plan ok")));
     state->setToolTip(tr("Every spec is legal, and the plan fits the mesh."));

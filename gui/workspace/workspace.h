@@ -4,6 +4,7 @@
 #include "gui/document/selection.h"
 #include "gui/planning/planner.h"
 #include "gui/run/run_control.h"
+#include "gui/workspace/findings.h"
 #include "gui/workspace/step_facts.h"
 
 namespace shardscope {
@@ -18,6 +19,7 @@ struct Workspace {
 
   Document document;
   Planner planner;
+  Findings findings{document, planner};
   Selection selection;
   RunControl run;
 
