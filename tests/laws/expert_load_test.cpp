@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/comm/rank_world.h"
+#include "engine/graph/op_definition.h"
 #include "engine/ops/dispatch.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/input_filler.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/graph/op_definition.h"
 #include "tests/laws/serial_training.h"
 #include "tests/test_program.h"
 
