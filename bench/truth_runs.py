@@ -214,9 +214,9 @@ def run_file(row, model_path):
            "optimizer": {"name": "adamw", "learning_rate": 1e-4},
            "precision": precision(row), "strategy": splits, "machine": machine(row), "stack": stack(row),
            "seed": 0, "steps": 1}
-    # Software stacks have no price for blocks of ring attention yet; whole keys have attention's own rate.
+    # torchtitan gathers keys and values by default (context_parallel_rotate_method); the others pass them on.
     if splits.get("context", 1) > 1:
-        run["model"]["context_attention"] = "gather"
+        run["model"]["context_attention"] = "gather" if STACKS[row["set"]] == "torchtitan" else "ring"
     stages = splits.get("pipeline", 1)
     layers = layers_of_stages(row, stages, splits.get("virtual_stages", 1)) if stages > 1 else None
     if layers:

@@ -35,10 +35,12 @@ struct ProductWork {
   bool transposed_left = false;
 };
 
-// Pairs of a query and a key that attention weighs, and the share of them that its mask hides whatever the data are.
+// Pairs of a query and a key that attention weighs, the share of them that its mask hides whatever the data are, and the
+// kernel whose rate a machine gives (Device::kernels).
 struct ScoreWork {
   double scores = 0;
   double masked = 0;
+  std::string_view kernel;
 };
 
 // One kind of op: its shape rule, factors, gradient and costs. Stateless; one instance, in the registry.

@@ -40,6 +40,7 @@ struct StackOverlap {
   bool gradients = true;   // reduction of gradients beside the backward pass of the last microbatch
   bool parameters = true;  // gathering of parameters beside the forward pass of the first microbatch, or layer by layer
   bool tensor = true;      // of activations, within layers
+  bool context = true;     // of keys and values round a ring, beside the attention of a block
   bool pipeline = false;   // messages between stages take their devices no time
   std::string source;
   bool operator==(const StackOverlap&) const = default;

@@ -41,6 +41,8 @@ JsonType<StackOverlap> overlap() {
       .optional("parameters", &StackOverlap::parameters, flag(),
                 "Gathering of parameters beside forward, and layer by layer where they are gathered again.")
       .optional("tensor", &StackOverlap::tensor, flag(), "Communication of activations within layers.")
+      .optional("context", &StackOverlap::context, flag(),
+                "Keys and values on their way round a ring, beside the attention of a block.")
       .optional("pipeline", &StackOverlap::pipeline, flag(), "Messages between stages take their devices no time.")
       .type();
 }

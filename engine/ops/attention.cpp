@@ -98,11 +98,11 @@ std::vector<ProductWork> head_products(const Attributes& attributes, std::span<c
 }
 
 // A query sees the keys up to its own place: of as many queries as keys half, and half a row.
-ScoreWork score_work(const Attributes& attributes, std::span<const TensorType> operands) {
+ScoreWork score_work(const Attributes& attributes, std::span<const TensorType> operands, std::string_view kernel) {
   const Shape& q = operands[0].shape;
   const auto& of = attributes.as<AttentionAttributes>();
   const auto keys = static_cast<double>(attended_keys(of, operands[1].shape[1]));
-  ScoreWork work{static_cast<double>(q[0] * q[1] * q[2]) * keys, 0};
+  ScoreWork work{static_cast<double>(q[0] * q[1] * q[2]) * keys, 0, kernel};
   if (of.causal && of.window == 0) work.masked = std::max(0.0, 0.5 - 0.5 / static_cast<double>(operands[1].shape[1]));
   return work;
 }
@@ -128,7 +128,7 @@ class AttentionGrad : public LabelledOp {
     return head_products(attributes, operands, 2, 1, 2);
   }
   ScoreWork scores(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    return score_work(attributes, operands);
+    return score_work(attributes, operands, name());
   }
   int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,
                           std::span<const TensorType>, int threads) const override {
@@ -166,7 +166,7 @@ class Attention : public LabelledOp {
     return head_products(attributes, operands, 1, 1, 0);
   }
   ScoreWork scores(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    return score_work(attributes, operands);
+    return score_work(attributes, operands, name());
   }
   int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,
                           std::span<const TensorType>, int threads) const override {

@@ -120,6 +120,9 @@ class AttentionBlockGrad : public LabelledOp {
                                     std::span<const TensorType>) const override {
     return ring_products(attributes, operands, 2, 1, 2);
   }
+  ScoreWork scores(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    return {seen_pairs(attributes, operands), 0, "attention_grad"};
+  }
   int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType>, std::span<const TensorType>,
                           int threads) const override {
     return ring_workspace(attributes, threads, 3);
@@ -155,6 +158,9 @@ class AttentionBlock : public LabelledOp {
   std::vector<ProductWork> products(const Attributes& attributes, std::span<const TensorType> operands,
                                     std::span<const TensorType>) const override {
     return ring_products(attributes, operands, 1, 1, 0);
+  }
+  ScoreWork scores(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    return {seen_pairs(attributes, operands), 0, "attention"};
   }
   int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType>, std::span<const TensorType>,
                           int threads) const override {

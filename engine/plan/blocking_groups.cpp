@@ -26,9 +26,10 @@ std::vector<bool> blocking_groups(const Program& program, const Graph& graph, co
       const CollectiveStart* start = instruction.as<CollectiveStart>();
       if (!start) continue;
       const MovedKind kind = moved_kind(*start, instruction.phase, program, graph, of_states);
-      const bool may = kind == MovedKind::gradients    ? overlap.gradients
-                       : kind == MovedKind::parameters ? overlap.parameters
-                                                       : overlap.tensor;
+      const bool may = kind == MovedKind::gradients                         ? overlap.gradients
+                       : kind == MovedKind::parameters                      ? overlap.parameters
+                       : start->kind == InstructionKind::collective_permute ? overlap.context
+                                                                            : overlap.tensor;
       const auto group = std::ranges::find(program.groups, start->axes) - program.groups.begin();
       bytes[static_cast<size_t>(group)][may ? 0 : 1] += instruction.wire_bytes();
     }

@@ -30,7 +30,7 @@ class HeldBuffers {
         if (plan_.stack.attention.kernel == AttentionKernel::scores) keep_scores(instruction);
       }
     }
-    if (chains_) drop_made_again();
+    if (chains_) drop_recomputed();
     copy_logits();
     const LivePeak peak = live_peak(buffers_, arena_.length);
     CategoryBytes categories{};
@@ -111,10 +111,22 @@ class HeldBuffers {
     return static_cast<int64_t>(elements * plan_.stack.memory.gradient_bytes);
   }
 
-  void drop_made_again() {
+  // The value that a cast which is no work reads, or the value itself.
+  ValueId uncast(ValueId value) const {
+    for (OpId producer; (producer = graph_.values[static_cast<size_t>(value)].producer) != no_id;) {
+      const Op& op = graph_.ops[static_cast<size_t>(producer)];
+      if (!types_.is_no_work(graph_, op)) break;
+      value = op.inputs.front();
+    }
+    return value;
+  }
+
+  void drop_recomputed() {
     std::vector<std::vector<OpId>> users(graph_.values.size());
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      for (ValueId value : graph_.ops[i].inputs) users[static_cast<size_t>(value)].push_back(static_cast<OpId>(i));
+      if (types_.is_no_work(graph_, graph_.ops[i])) continue;
+      for (ValueId value : graph_.ops[i].inputs)
+        users[static_cast<size_t>(uncast(value))].push_back(static_cast<OpId>(i));
     }
     std::vector<int> of_graph_value(graph_.values.size(), -1);
     for (size_t v = 0; v < arena_.buffer_of.size(); ++v) {
@@ -123,6 +135,7 @@ class HeldBuffers {
     }
     for (const Op& op : graph_.ops) {
       if (op.phase != Phase::forward || !chains_->is_in_chain(op) || op.outputs.size() != 1) continue;
+      if (types_.is_no_work(graph_, op)) continue;
       const auto value = static_cast<size_t>(op.outputs[0]);
       const int buffer = of_graph_value[value];
       if (buffer < 0 || at(buffer).persistent || at(buffer).value < 0) continue;
@@ -131,7 +144,7 @@ class HeldBuffers {
         return by.phase == Phase::forward || chains_->is_in_chain(by);
       });
       const bool operands_held = std::ranges::all_of(op.inputs, [&](ValueId operand) {
-        const int held = of_graph_value[static_cast<size_t>(operand)];
+        const int held = of_graph_value[static_cast<size_t>(uncast(operand))];
         return held >= 0 && held != buffer && at(held).bytes > 0 && at(held).last >= at(buffer).last;
       });
       if (!in_chains || !operands_held) continue;

@@ -59,11 +59,11 @@ double WorkPrices::attention(const Op& op, const ScoreWork& work, std::span<cons
   const double flops = definition.flops(op.attributes, operands, results);
   if (stack_.attention.kernel == AttentionKernel::flash) {
     const double share = stack_.attention.skips_masked ? 1 - work.masked : 1;
-    if (machine_.machine().device.kernels.contains(definition.name()))
-      return machine_.local_seconds(definition.name(), bytes, flops * share, precision);
+    if (machine_.machine().device.kernels.contains(work.kernel))
+      return machine_.local_seconds(work.kernel, bytes, flops * share, precision);
     const ProductRate* rate = find_products(machine_.machine().device, precision);
     const double products = rate ? flops * share / rate->flops_per_second : 0;
-    return std::max(machine_.local_seconds(definition.name(), bytes), products);
+    return std::max(machine_.local_seconds(work.kernel, bytes), products);
   }
   // Bytes of each score. Forward: product writes 2; mask and softmax 2, 2; dropout 2, 2 and its mask 1; product
   // reads 2. Backward: product writes 2; dropout 2, 1, 2; softmax 2, 2, 2; three products read 2 each.
