@@ -35,8 +35,8 @@ struct ProductWork {
   bool transposed_left = false;
 };
 
-// Pairs of a query and a key that attention weighs, the share of them that its mask hides whatever the data are, and the
-// kernel whose rate a machine gives (Device::kernels).
+// Pairs of a query and a key that attention weighs, the share of them that its mask hides whatever the data are, and
+// the kernel whose rate a machine gives (Device::kernels).
 struct ScoreWork {
   double scores = 0;
   double masked = 0;

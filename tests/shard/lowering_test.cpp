@@ -142,7 +142,7 @@ class LoweringTest : public QObject {
             QVERIFY(maker[input] == static_cast<int>(t) || has(tasks[t].inputs, input));
         }
       }
-      for (const auto& [name, values] : result.outputs) {
+      for (const auto& [name, values] : result.reported) {
         QVERIFY(maker[values[0]] < 0 || has(tasks[0].outputs, values[0]));
       }
     }
