@@ -12,6 +12,7 @@ namespace shardscope {
 struct Bound {
   double seconds = 0;       // of a step
   double memory_bytes = 0;  // of the heaviest device
+  double likely_bytes = 0;  // about what the heaviest device takes: an estimate, no bound; 0: not known
   Bound scaled(double time, double memory) const { return {seconds * time, memory_bytes * memory}; }
 };
 

@@ -36,6 +36,7 @@ class StrategyBound {
     Bound bound;
     bound.seconds = stages == 1 ? one_stage(coarse) : pipeline(coarse);
     bound.memory_bytes = memory(coarse);
+    if (!coarse) bound.likely_bytes = std::max(bound.memory_bytes, likely_memory());
     return bound;
   }
 
@@ -270,6 +271,69 @@ class StrategyBound {
     }
     for (size_t s = 0; s < stages; ++s) most = std::max(most, always(of_stage(s)));
     return most;
+  }
+
+  // Microbatches that a chunk has between forward and backward at a time, at most.
+  std::vector<int64_t> in_flight() const {
+    std::vector<int64_t> most(chunks_.size(), 1);
+    if (chunks_.size() == 1) return most;
+    const size_t stages = static_cast<size_t>(strategy_.pipeline);
+    const int64_t items = 2 * microbatches_ * std::ssize(chunks_);
+    if (items > 16 * simulated_items) return most;
+    const PipelineOrder order = schedule().order(shape());
+    for (size_t s = 0; s < order.size(); ++s) {
+      std::vector<int64_t> now(chunks_.size());
+      for (const WorkItem& item : order[s]) {
+        const size_t c = static_cast<size_t>(item.chunk) * stages + s;
+        if (item.work == Work::forward) most[c] = std::max(most[c], ++now[c]);
+        else if (item.work != Work::backward_weight) --now[c];
+      }
+    }
+    return most;
+  }
+
+  // With what every microbatch in flight saves for backward.
+  double likely_memory() const {
+    const std::vector<int64_t> slots = in_flight();
+    const size_t stages = static_cast<size_t>(strategy_.pipeline);
+    double most = 0;
+    for (size_t s = 0; s < stages; ++s) {
+      double kept = 0;
+      for (size_t c = s; c < chunks_.size(); c += stages) kept += around(chunks_[c], slots[c]);
+      for (size_t c = s; c < chunks_.size(); c += stages) {
+        const double others = kept - around(chunks_[c], slots[c]),
+                     further = static_cast<double>(slots[c] - 1) * saved(chunks_[c]);
+        for (const LayerProfile::Position& position : profile_.positions)
+          most = std::max(most, others + further + at_position(position, chunks_[c]));
+      }
+    }
+    return most;
+  }
+
+  // In use while another chunk of the stage runs.
+  double around(const ChunkLayers& chunk, int64_t slots) const {
+    double bytes = slots > 1 ? static_cast<double>(slots) * saved(chunk) : 0;
+    for (size_t g = 0; g < chunk.count.size(); ++g) {
+      const EqualLayers& of = profile_.layers[g];
+      const double least = std::min(profile_.constant[static_cast<size_t>(of.kept)],
+                                    profile_.constant[static_cast<size_t>(of.kept + of.kept_count - 1)]);
+      bytes += static_cast<double>(chunk.count[g]) * least;
+    }
+    if (chunk.has_before) bytes += profile_.constant[static_cast<size_t>(profile_.kept)];
+    if (chunk.has_behind) bytes += profile_.constant[static_cast<size_t>(profile_.kept) + 1];
+    return bytes;
+  }
+
+  double saved(const ChunkLayers& chunk) const {
+    double bytes = 0;
+    for (size_t g = 0; g < chunk.count.size(); ++g) {
+      const EqualLayers& of = profile_.layers[g];
+      double least = std::numeric_limits<double>::infinity();
+      for (int copy = 0; copy < of.kept_count; ++copy)
+        least = std::min(least, profile_.saved[static_cast<size_t>(of.kept + copy)]);
+      bytes += static_cast<double>(chunk.count[g]) * least;
+    }
+    return bytes;
   }
 
   // In use in all of forward and backward.

@@ -274,6 +274,7 @@ void take_memory(const Program& program, const Graph& graph, const Parts& parts,
     if (task.phase == Phase::backward && backward_first < 0)
       backward_first = run.folded_first, backward_end = run.folded_first + task.size() - 1;
   }
+  profile.saved.assign(static_cast<size_t>(part_count), 0);
   std::vector<std::vector<double>> in_use(static_cast<size_t>(part_count),
                                           std::vector<double>(static_cast<size_t>(length) + 1));
   for (const Buffer& buffer : arena.buffers) {
@@ -282,6 +283,9 @@ void take_memory(const Program& program, const Graph& graph, const Parts& parts,
     std::vector<double>& row = in_use[static_cast<size_t>(part)];
     row[static_cast<size_t>(buffer.first)] += static_cast<double>(buffer.bytes);
     row[static_cast<size_t>(buffer.last) + 1] -= static_cast<double>(buffer.bytes);
+    if (!buffer.persistent && backward_first >= 0 && buffer.first >= forward_first && buffer.first <= forward_last &&
+        buffer.last >= backward_first)
+      profile.saved[static_cast<size_t>(part)] += static_cast<double>(buffer.bytes);
   }
   std::vector<double> totals(static_cast<size_t>(length));
   for (std::vector<double>& row : in_use) {

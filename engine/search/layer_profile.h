@@ -42,6 +42,7 @@ struct LayerProfile {
     std::vector<double> bytes;
   };
   std::vector<Position> positions;
+  std::vector<double> saved;     // by part: bytes kept from forward to backward, of one microbatch
   std::vector<double> constant;  // by part: bytes in use all the time
 };
 

@@ -20,10 +20,12 @@ namespace {
 
 constexpr size_t fastest_count = 10;
 // Candidates that are planned before bounds are compared again: the same for any number of threads.
-constexpr size_t round_sizes[] = {256, 64, 64, 8};
+constexpr size_t round_sizes[] = {256, 64, 64, 8, 8};
 constexpr int64_t rounds_between_dives = 8;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
 constexpr double likely_time = 1.03, likely_memory = 1.05;
+// Estimates of memory above the limit by this much are planned last.
+constexpr double unlikely_memory = 1.1;
 
 bool is_faster(const Found& a, const Found& b) {
   if (a.seconds != b.seconds) return a.seconds < b.seconds;
@@ -48,7 +50,8 @@ class Search {
         layers_(request.plan, request.devices),
         all_(candidates(model_limits(request.plan.config), request.devices, request.fixed)),
         open_{std::set<Open, Before>(Before{request.objective}), std::set<Open, Before>(Before{request.objective}),
-              std::set<Open, Before>(Before{request.objective}), std::set<Open, Before>(Before{request.objective})} {
+              std::set<Open, Before>(Before{request.objective}), std::set<Open, Before>(Before{request.objective}),
+              std::set<Open, Before>(Before{request.objective})} {
     memory_limit_ = static_cast<double>(memory_limit(request.plan.config.sharding, layers_.prices()));
     memory_limit_ = std::min(memory_limit_, request.at_most_memory.value_or(memory_limit_));
     time_limit_ = request.at_most_seconds.value_or(std::numeric_limits<double>::infinity());
@@ -90,8 +93,9 @@ class Search {
   }
 
  private:
-  // How much is known of a candidate: bounds.h; layer_bound.h without a pipeline's order, of one replica, by layers.
-  enum Level : uint8_t { at_once, of_work, coarsely, by_layers, no_level };
+  // How much is known of a candidate: bounds.h; layer_bound.h without a pipeline's order, of one replica, by layers; by
+  // layers, and its memory is probably above the limit.
+  enum Level : uint8_t { at_once, of_work, coarsely, by_layers, unlikely, no_level };
   struct Open {
     Bound bound;
     int index = 0;
@@ -112,10 +116,12 @@ class Search {
   void consider(const Open& candidate, Level level) {
     if (candidate.bound.memory_bytes > memory_limit_) ++result_.space.too_large;
     else if (candidate.bound.seconds > time_limit_) ++result_.space.too_slow;
+    else if (level == by_layers && candidate.bound.likely_bytes > memory_limit_ * unlikely_memory)
+      open_[unlikely].insert(candidate);
     else open_[level].insert(candidate);
   }
 
-  // The level that has the candidate with the lowest bound.
+  // The level that has the candidate with the lowest bound; those that are unlikely last.
   Level lowest() const {
     Level lowest = no_level;
     for (const Level level : {at_once, of_work, coarsely, by_layers}) {
@@ -123,7 +129,7 @@ class Search {
       if (lowest == no_level || Before{request_.objective}(*open_[level].begin(), *open_[lowest].begin()))
         lowest = level;
     }
-    return lowest;
+    return lowest == no_level && !open_[unlikely].empty() ? unlikely : lowest;
   }
 
   void dive(Level from) {
@@ -140,12 +146,12 @@ class Search {
       const Open first = *open.begin();
       open.erase(open.begin());
       if (is_beaten(first.bound)) ++result_.space.dominated;
-      else if (request_.heuristic && level == by_layers && is_beaten(first.bound.scaled(likely_time, likely_memory)))
+      else if (request_.heuristic && level >= by_layers && is_beaten(first.bound.scaled(likely_time, likely_memory)))
         ++result_.space.dropped;
       else round.push_back(first);
     }
     try {
-      if (level == by_layers) plan(round);
+      if (level >= by_layers) plan(round);
       else tighten(round, level);
     } catch (const Cancelled&) {
       open.insert(round.begin(), round.end());
@@ -194,6 +200,7 @@ class Search {
       const Bound bound = level == at_once ? layers_.of_work(candidate) : layers_.of(candidate, coarse);
       open.bound.seconds = std::max(open.bound.seconds, bound.seconds);
       open.bound.memory_bytes = std::max(open.bound.memory_bytes, bound.memory_bytes);
+      open.bound.likely_bytes = bound.likely_bytes;
     });
     for (const Open& open : round) consider(open, static_cast<Level>(level + 1));
   }
