@@ -44,8 +44,9 @@ ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
   list_->setFrameShape(QFrame::NoFrame);
   list_->setUniformRowHeights(true);
   list_->setAllColumnsShowFocus(true);
-  list_->setColumnWidth(0, 460);
-  list_->setColumnWidth(1, 300);
+  list_->setColumnWidth(0, 440);
+  list_->setColumnWidth(1, 130);
+  list_->setColumnWidth(2, 360);
   empty_->setText(tr("No problems. The plan is legal."));
   empty_->setProperty("muted", true);
   empty_->setAlignment(Qt::AlignCenter);
