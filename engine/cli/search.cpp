@@ -15,6 +15,7 @@
 #include "engine/cli/written_run_file.h"
 #include "engine/compile/compile.h"
 #include "engine/mesh/device_count.h"
+#include "engine/search/conclusion.h"
 #include "engine/search/search.h"
 #include "engine/search/search_json.h"
 
@@ -93,16 +94,11 @@ std::string table_of(const std::vector<Found>& list) {
   return table.text();
 }
 
-const char* name_of(SearchObjective objective) {
-  return objective == SearchObjective::memory ? "memory" : objective == SearchObjective::time ? "time" : "device hours";
-}
-
 std::string result_text(const SearchResult& result, const SearchRequest& request) {
   const SearchSpaceCounts& space = result.space;
   std::string text = fmt::format(
       "{} of {}: {} left out by their states alone, {} by compute alone, {} by plans that are better than their "
-      "bounds; "
-      "{} planned, of these {} refused and {} above a limit",
+      "bounds; {} planned, of these {} refused and {} above a limit",
       counted(space.candidates, "candidate"), counted(request.devices, "device"), space.too_large, space.too_slow,
       space.dominated, space.planned, space.illegal, space.above_limit);
   text += space.open > 0 ? fmt::format("; {} open when the time was over\n", space.open) : "\n";
@@ -112,16 +108,7 @@ std::string result_text(const SearchResult& result, const SearchRequest& request
   }
   text += "\nFastest\n" + table_of(result.fastest) + "\nFront of step time against memory\n" + table_of(result.front);
   if (result.stopped) text += "\nStopped: this is what was found so far.\n";
-  if (space.dropped > 0) {
-    return text + fmt::format("\nHeuristic: {} left out by likely times and memory, without proof.\n",
-                              counted(space.dropped, "candidate"));
-  }
-  if (space.open == 0) return text + "\nExact: nothing in this space is better.\n";
-  if (result.gap == 0) {
-    return text + fmt::format("\nNothing is better than the best by {}. {} may still be on the front.\n",
-                              name_of(request.objective), counted(space.open, "open candidate"));
-  }
-  return text + fmt::format("\nWhat is left could be better by {:.1f} % at most.\n", 100 * result.gap);
+  return text + "\n" + conclusion_of(result, request.objective) + "\n";
 }
 
 int run_search(const SearchArguments& arguments) {

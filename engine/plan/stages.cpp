@@ -24,65 +24,11 @@ int layer_count(const Graph& graph) {
   return count;
 }
 
-// Forward ops that stand in no layer, but that one depends on.
-std::vector<bool> ops_before_layers(const Graph& graph) {
-  std::vector<bool> before(graph.ops.size()), wanted(graph.values.size());
-  for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
-    const Op& op = graph.ops[id];
-    if (op.phase != Phase::forward) continue;
-    const bool inside = op.place.layer >= 0;
-    before[id] = !inside && std::ranges::any_of(op.outputs, [&](ValueId output) { return wanted[output]; });
-    if (!inside && !before[id]) continue;
-    for (ValueId input : op.inputs) wanted[input] = true;
-  }
-  return before;
-}
-
 double op_seconds(const Graph& graph, const Op& op, const WorkPrices& prices) {
   std::vector<TensorType> operands, results;
   for (ValueId input : op.inputs) operands.push_back(graph.type(input));
   for (ValueId output : op.outputs) results.push_back(graph.type(output));
   return prices.compute(op, operands, results);
-}
-
-// What each layer takes, with what is before the first and behind the last.
-std::vector<double> seconds_of_layers(const Graph& graph, int layers, const Machine& machine) {
-  const WorkPrices prices(machine, Mesh());
-  std::vector<double> seconds(static_cast<size_t>(layers));
-  const std::vector<bool> before = ops_before_layers(graph);
-  for (size_t id = 0; id < graph.ops.size(); ++id) {
-    const Op& op = graph.ops[id];
-    if (op.phase != Phase::forward) continue;
-    const int layer = op.place.layer >= 0 ? op.place.layer : before[id] ? 0 : layers - 1;
-    seconds[static_cast<size_t>(layer)] += op_seconds(graph, op, prices);
-  }
-  return seconds;
-}
-
-// Contiguous parts, none empty, with the smallest largest sum.
-std::vector<int> balanced_parts(const std::vector<double>& costs, int parts) {
-  const int count = static_cast<int>(costs.size());
-  std::vector<double> sums(costs.size() + 1);
-  std::partial_sum(costs.begin(), costs.end(), sums.begin() + 1);
-  constexpr double infinite = std::numeric_limits<double>::infinity();
-  // best[p][i]: the largest sum of the first i layers in p parts; first[p][i]: layers in all parts but the last.
-  std::vector<std::vector<double>> best(static_cast<size_t>(parts) + 1, std::vector<double>(sums.size(), infinite));
-  std::vector<std::vector<int>> first(best.size(), std::vector<int>(sums.size()));
-  best[0][0] = 0;
-  for (int p = 1; p <= parts; ++p) {
-    for (int i = p; i <= count - (parts - p); ++i) {
-      for (int j = i - 1; j >= p - 1; --j) {
-        const double largest = std::max(best[p - 1][j], sums[i] - sums[j]);
-        if (largest < best[p][i] * (1 - 1e-12)) best[p][i] = largest, first[p][i] = j;
-      }
-    }
-  }
-  std::vector<int> sizes(static_cast<size_t>(parts));
-  for (int p = parts, i = count; p > 0; --p) {
-    sizes[static_cast<size_t>(p) - 1] = i - first[p][i];
-    i = first[p][i];
-  }
-  return sizes;
 }
 
 bool names_axis(const PartitionSpec& spec, const std::string& axis) {
@@ -186,18 +132,62 @@ std::vector<Error> check_pipeline(const RunConfig& config, const StagedMesh& mes
            "pipeline.layers",
            fmt::format("{} up to {}, such as [{}]; or leave it out",
                        chunks == 1 ? "1 number that adds" : counted(chunks, "number") + " that add", layers,
-                       fmt::join(balanced_parts(seconds_of_layers(forward, layers, reference_host()), chunks), ", ")));
+                       fmt::join(balanced_layers(layer_seconds(forward, reference_host()), chunks), ", ")));
     }
   }
   return errors;
 }
 
+std::vector<bool> ops_before_layers(const Graph& graph) {
+  std::vector<bool> before(graph.ops.size()), wanted(graph.values.size());
+  for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
+    const Op& op = graph.ops[id];
+    if (op.phase != Phase::forward) continue;
+    const bool inside = op.place.layer >= 0;
+    before[id] = !inside && std::ranges::any_of(op.outputs, [&](ValueId output) { return wanted[output]; });
+    if (!inside && !before[id]) continue;
+    for (ValueId input : op.inputs) wanted[input] = true;
+  }
+  return before;
+}
+
 std::vector<double> layer_seconds(const Graph& forward, const Machine& machine) {
-  return seconds_of_layers(forward, layer_count(forward), machine);
+  const WorkPrices prices(machine, Mesh());
+  const int layers = layer_count(forward);
+  std::vector<double> seconds(static_cast<size_t>(layers));
+  const std::vector<bool> before = ops_before_layers(forward);
+  for (size_t id = 0; id < forward.ops.size(); ++id) {
+    const Op& op = forward.ops[id];
+    if (op.phase != Phase::forward) continue;
+    const int layer = op.place.layer >= 0 ? op.place.layer : before[id] ? 0 : layers - 1;
+    seconds[static_cast<size_t>(layer)] += op_seconds(forward, op, prices);
+  }
+  return seconds;
 }
 
 std::vector<int> balanced_layers(const std::vector<double>& layer_seconds, int parts) {
-  return balanced_parts(layer_seconds, parts);
+  const int count = static_cast<int>(layer_seconds.size());
+  std::vector<double> sums(layer_seconds.size() + 1);
+  std::partial_sum(layer_seconds.begin(), layer_seconds.end(), sums.begin() + 1);
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  // best[p][i]: the largest sum of the first i layers in p parts; first[p][i]: layers in all parts but the last.
+  std::vector<std::vector<double>> best(static_cast<size_t>(parts) + 1, std::vector<double>(sums.size(), infinite));
+  std::vector<std::vector<int>> first(best.size(), std::vector<int>(sums.size()));
+  best[0][0] = 0;
+  for (int p = 1; p <= parts; ++p) {
+    for (int i = p; i <= count - (parts - p); ++i) {
+      for (int j = i - 1; j >= p - 1; --j) {
+        const double largest = std::max(best[p - 1][j], sums[i] - sums[j]);
+        if (largest < best[p][i] * (1 - 1e-12)) best[p][i] = largest, first[p][i] = j;
+      }
+    }
+  }
+  std::vector<int> sizes(static_cast<size_t>(parts));
+  for (int p = parts, i = count; p > 0; --p) {
+    sizes[static_cast<size_t>(p) - 1] = i - first[p][i];
+    i = first[p][i];
+  }
+  return sizes;
 }
 
 std::vector<int> layers_of_chunks(const PipelineConfig& pipeline, const PipelineShape& shape, const Graph& forward,
@@ -205,7 +195,7 @@ std::vector<int> layers_of_chunks(const PipelineConfig& pipeline, const Pipeline
   const int layers = layer_count(forward);
   if (shape.stages == 1) return {layers};
   if (!pipeline.layers.empty()) return {pipeline.layers.begin(), pipeline.layers.end()};
-  return balanced_parts(seconds_of_layers(forward, layers, machine), shape.stages * shape.chunks);
+  return balanced_layers(layer_seconds(forward, machine), shape.stages * shape.chunks);
 }
 
 std::vector<int> virtual_stages_of_ops(const Graph& graph, const std::vector<int>& layers) {

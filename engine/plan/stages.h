@@ -33,8 +33,10 @@ std::vector<Error> check_pipeline(const RunConfig& config, const StagedMesh& mes
 std::vector<int> layers_of_chunks(const PipelineConfig& pipeline, const PipelineShape& shape, const Graph& forward,
                                   const Machine& machine);
 
+// Per op whether it is a forward op in no layer, on which a layer depends.
+std::vector<bool> ops_before_layers(const Graph& graph);
 // What each layer of a forward graph takes, whole, on one device of the machine, with what is before the first and
-// behind the last; and the layers of so many contiguous parts, as above.
+// behind the last; and the layers of so many contiguous parts, none empty, with the smallest largest sum.
 std::vector<double> layer_seconds(const Graph& forward, const Machine& machine);
 std::vector<int> balanced_layers(const std::vector<double>& layer_seconds, int parts);
 

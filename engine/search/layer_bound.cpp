@@ -312,16 +312,7 @@ class StrategyBound {
 
   // In use while another chunk of the stage runs.
   double around(const ChunkLayers& chunk, int64_t slots) const {
-    double bytes = slots > 1 ? static_cast<double>(slots) * saved(chunk) : 0;
-    for (size_t g = 0; g < chunk.count.size(); ++g) {
-      const EqualLayers& of = profile_.layers[g];
-      const double least = std::min(profile_.constant[static_cast<size_t>(of.kept)],
-                                    profile_.constant[static_cast<size_t>(of.kept + of.kept_count - 1)]);
-      bytes += static_cast<double>(chunk.count[g]) * least;
-    }
-    if (chunk.has_before) bytes += profile_.constant[static_cast<size_t>(profile_.kept)];
-    if (chunk.has_behind) bytes += profile_.constant[static_cast<size_t>(profile_.kept) + 1];
-    return bytes;
+    return always(chunk) + (slots > 1 ? static_cast<double>(slots) * saved(chunk) : 0);
   }
 
   double saved(const ChunkLayers& chunk) const {
@@ -400,7 +391,7 @@ Bound LayerBounds::of_work(const Candidate& candidate) {
   const StrategyConfig& s = candidate.strategy;
   Candidate one{s, candidate.mode};
   one.strategy.pipeline = one.strategy.virtual_stages = 1;
-  const int64_t microbatches = profiles_.rows() / s.replicas() / std::max<int64_t>(1, s.microbatch_size);
+  const int64_t microbatches = profiles_.microbatches_of(candidate);
   const double all =
       layer_bound(*profile, one, {static_cast<int>(profile->layers.back().end())}, microbatches, true, prices_).seconds;
   // Transfers behind all that a task computes are those of one stage.
@@ -417,7 +408,7 @@ Bound LayerBounds::of(const Candidate& candidate, bool coarse) {
                                       ? std::vector<int>{static_cast<int>(profile->layers.back().end())}
                                       : profiles_.chunks_of(candidate);
   if (chunks.empty()) return {};
-  const int64_t microbatches = profiles_.rows() / s.replicas() / std::max<int64_t>(1, s.microbatch_size);
+  const int64_t microbatches = profiles_.microbatches_of(candidate);
   return layer_bound(*profile, candidate, chunks, microbatches, coarse, prices_);
 }
 

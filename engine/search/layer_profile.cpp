@@ -14,6 +14,7 @@
 #include "engine/plan/blocking_groups.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/memory_plan.h"
+#include "engine/plan/stages.h"
 #include "engine/shard/lowering.h"
 #include "engine/simulate/streams.h"
 
@@ -27,11 +28,11 @@ class Parts {
   Parts(const Graph& graph, int kept) : graph_(graph), kept_(kept) {
     of_op_.assign(graph.ops.size(), -1);
     of_state_.assign(graph.states.size(), -1);
-    mark_before();
+    const std::vector<bool> before = ops_before_layers(graph);
     for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) {
       const Op& op = graph.ops[id];
       if (op.phase != Phase::forward) continue;
-      const int part = op.place.layer >= 0 ? op.place.layer : is_before_[id] ? kept : kept + 1;
+      const int part = op.place.layer >= 0 ? op.place.layer : before[static_cast<size_t>(id)] ? kept : kept + 1;
       of_op_[id] = part;
       for (ValueId input : op.inputs) {
         const Value& value = graph.values[input];
@@ -58,19 +59,6 @@ class Parts {
   int rank(int part) const { return part == kept_ ? -1 : part == kept_ + 1 ? kept_ : part; }
 
  private:
-  void mark_before() {
-    is_before_.assign(graph_.ops.size(), false);
-    std::vector<bool> wanted(graph_.values.size());
-    for (OpId id = static_cast<OpId>(graph_.ops.size()) - 1; id >= 0; --id) {
-      const Op& op = graph_.ops[id];
-      if (op.phase != Phase::forward) continue;
-      const bool inside = op.place.layer >= 0;
-      is_before_[id] = !inside && std::ranges::any_of(op.outputs, [&](ValueId output) { return wanted[output]; });
-      if (!inside && !is_before_[id]) continue;
-      for (ValueId input : op.inputs) wanted[input] = true;
-    }
-  }
-
   void place(OpId id) {
     const Op& op = graph_.ops[id];
     int& part = of_op_[static_cast<size_t>(id)];
@@ -105,7 +93,6 @@ class Parts {
 
   const Graph& graph_;
   int kept_;
-  std::vector<bool> is_before_;
   std::vector<int> of_op_, of_state_;
   std::vector<StateId> state_of_value_;
 };
@@ -333,11 +320,14 @@ LayerProfiles::LayerProfiles(const RunConfig& config, const Machine& machine)
   has_experts_ = shardscope::has_experts(graph.graph);
 }
 
+int64_t LayerProfiles::microbatches_of(const Candidate& candidate) const {
+  return rows_ / candidate.strategy.replicas() / std::max<int64_t>(1, candidate.strategy.microbatch_size);
+}
+
 std::string LayerProfiles::key_of(const Candidate& candidate, bool coarse) const {
   const StrategyConfig& s = candidate.strategy;
-  const int64_t microbatches = rows_ / s.replicas() / std::max<int64_t>(1, s.microbatch_size);
   std::string key = fmt::format("{} {} {} {} {} {} {} {}", s.tensor, s.context, s.expert, s.sequence_parallel,
-                                s.microbatch_size, s.recompute, microbatches > 1, s.pipeline > 1);
+                                s.microbatch_size, s.recompute, microbatches_of(candidate) > 1, s.pipeline > 1);
   if (coarse) return key;
   key += fmt::format(" {} {} {} {}", s.data, s.fsdp, s.zero, s.pipeline);
   for (const std::string& axis : s.order) key += " " + axis;

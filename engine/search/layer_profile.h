@@ -60,7 +60,7 @@ class LayerProfiles {
   // Layers of each model chunk of a candidate's pipeline; empty where not known.
   std::vector<int> chunks_of(const Candidate& candidate);
   bool has_experts() const { return has_experts_; }
-  int64_t rows() const { return rows_; }  // of a batch
+  int64_t microbatches_of(const Candidate& candidate) const;  // of one replica
 
  private:
   struct Shortened {

@@ -1,7 +1,6 @@
 #include "engine/search/search.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -49,9 +48,7 @@ class Search {
         bounds_(request.plan, request.devices),
         layers_(request.plan, request.devices),
         all_(candidates(model_limits(request.plan.config), request.devices, request.fixed)),
-        open_{std::set<Open, Before>(Before{request.objective}), std::set<Open, Before>(Before{request.objective}),
-              std::set<Open, Before>(Before{request.objective}), std::set<Open, Before>(Before{request.objective}),
-              std::set<Open, Before>(Before{request.objective})} {
+        open_(no_level, std::set<Open, Before>(Before{request.objective})) {
     memory_limit_ = static_cast<double>(memory_limit(request.plan.config.sharding, layers_.prices()));
     memory_limit_ = std::min(memory_limit_, request.at_most_memory.value_or(memory_limit_));
     time_limit_ = request.at_most_seconds.value_or(std::numeric_limits<double>::infinity());
@@ -71,7 +68,7 @@ class Search {
         advance(level);
         // Plans of what looks best so far, long before all else is known: by them others are left out.
         if (const int64_t now = ++rounds; now % rounds_between_dives == 0 || (now & (now - 1)) == 0) dive(level);
-        tell();
+        report();
       }
     } catch (const Cancelled&) {
       if (!request_.result_when_stopped) throw;
@@ -241,7 +238,7 @@ class Search {
     return count;
   }
 
-  void tell() const {
+  void report() const {
     if (progress_) progress_({result_.space.candidates - open_count(), result_.space.candidates, &found_});
   }
 
@@ -265,7 +262,7 @@ class Search {
   Bounds bounds_;
   LayerBounds layers_;
   std::vector<Candidate> all_;
-  std::array<std::set<Open, Before>, no_level> open_;  // by level
+  std::vector<std::set<Open, Before>> open_;  // by level
   double memory_limit_ = 0, time_limit_ = 0;
   std::vector<Found> found_;      // within the limits, by time
   std::optional<Found> nearest_;  // above them, the smallest

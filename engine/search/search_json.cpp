@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/config/run_file_keys.h"
 #include "engine/config/write.h"
 
 namespace shardscope {
@@ -14,7 +15,7 @@ Json json_of(const Found& found, const SearchRequest& request) {
   const Json run = Json::parse(write_run_config(run_of(request.plan.config, found.candidate)));
   return {{"candidate", found.index},
           {"strategy", run.value("strategy", Json::object())},
-          {"mode", found.candidate.mode == LayoutMode::fastest ? "fastest" : "as_written"},
+          {"mode", run_file::layout_modes()[static_cast<size_t>(found.candidate.mode)]},
           {"seconds_per_step", found.seconds},
           {"memory_bytes", found.memory_bytes},
           {"device_hours_per_step", found.seconds * static_cast<double>(request.devices) / 3600},

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/base/plural.h"
+#include "engine/config/run_file_keys.h"
 #include "engine/export/table_writer.h"
 #include "engine/search/search_json.h"
 
@@ -50,7 +51,7 @@ void write_found_table(const FoundFile& file, ExportTarget& target) {
               found.seconds * devices / 3600, found.mfu, found.exposed_share, found.bubble, found.limit, s.data, s.fsdp,
               s.tensor, s.context, s.expert, s.pipeline, fmt::format("{}", fmt::join(s.order, " ")), s.virtual_stages,
               s.pipeline_schedule, s.sequence_parallel ? "yes" : "no", s.zero, s.microbatch_size, s.recompute,
-              found.candidate.mode == LayoutMode::fastest ? "fastest" : "as_written");
+              run_file::layout_modes()[static_cast<size_t>(found.candidate.mode)]);
   }
   target.note(counted(table.rows(), "row"));
 }

@@ -6,13 +6,13 @@
 #include <algorithm>
 
 #include "engine/mesh/device_count.h"
+#include "engine/search/conclusion.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/in_picture.h"
 #include "gui/look/key_help.h"
 #include "gui/search/found_files.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {
@@ -385,8 +385,7 @@ void SearchPage::show_note() {
                .arg(space.too_large + space.too_slow + space.dominated)
                .arg(space.above_limit);
     text += search_.is_stopped() ? tr("Stopped: %1 are open.").arg(space.open)
-            : result->gap > 0    ? tr("What is left could be better by %1 at most.").arg(qt(share_text(result->gap)))
-                                 : tr("Exact: nothing in this space is better.");
+                                 : qt(conclusion_of(*result, search_.wish().objective));
   } else {
     text = tr("No search was made.");
   }

@@ -119,6 +119,17 @@ inline std::vector<std::vector<int64_t>> meshes_of(int axes, int64_t devices = 8
   return meshes;
 }
 
+// Megatron's split of a decoder over axis model, and its experts over axis expert.
+inline SpecRule rule_for_experts() {
+  SpecRule rule;
+  rule.placement = LogicalAxes{{{"experts", {"expert"}},
+                                {"heads", {"model"}},
+                                {"kv_heads", {"model"}},
+                                {"mlp", {"model"}},
+                                {"vocab", {"model"}}}};
+  return rule;
+}
+
 inline RunConfig system_run(const std::string& name, const std::vector<std::string>& settings,
                             const std::vector<int64_t>& mesh = {}) {
   RunConfig config = load_run_file(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets" / (name + ".json"));

@@ -58,13 +58,7 @@ RunConfig run_of(const Split& split, const std::vector<std::string>& more = {}) 
   config.sharding = {};
   config.sharding.mode = split.mode;
   config.sharding.in = config.sharding.out = PartitionSpec{{{"data", "expert"}, {"context"}}};
-  SpecRule rule;
-  rule.placement = LogicalAxes{{{"experts", {"expert"}},
-                                {"heads", {"model"}},
-                                {"kv_heads", {"model"}},
-                                {"mlp", {"model"}},
-                                {"vocab", {"model"}}}};
-  config.sharding.rules = {rule};
+  config.sharding.rules = {rule_for_experts()};
   config.sharding.zero = {split.zero, split.zero > 0 ? "data" : ""};
   config.schedule.rematerialise = split.policy;
   config.schedule.microbatches = split.microbatches;

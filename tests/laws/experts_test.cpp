@@ -23,13 +23,7 @@ RunConfig run_of(const std::string& preset, const std::vector<int64_t>& mesh, La
   config.sharding = {};
   config.sharding.mode = mode;
   config.sharding.in = config.sharding.out = PartitionSpec{{{"data", "expert"}, {}}};
-  SpecRule rule;
-  rule.placement = LogicalAxes{{{"experts", {"expert"}},
-                                {"heads", {"model"}},
-                                {"kv_heads", {"model"}},
-                                {"mlp", {"model"}},
-                                {"vocab", {"model"}}}};
-  config.sharding.rules = {rule};
+  config.sharding.rules = {rule_for_experts()};
   return config;
 }
 

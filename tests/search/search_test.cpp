@@ -1,4 +1,5 @@
 #include "engine/search/search.h"
+#include "engine/search/conclusion.h"
 
 #include <QTest>
 #include <algorithm>
@@ -205,6 +206,20 @@ class SearchTest : public QObject {
     const SearchResult result = search(request);
     QVERIFY(result.space.open > 0);
     QVERIFY(result.gap > 0 && result.gap <= 1);
+  }
+
+  void only_without_open_candidates_and_guesses_is_a_result_called_exact() {
+    SearchResult result;
+    const auto is_exact = [&] { return conclusion_of(result, SearchObjective::time).starts_with("Exact"); };
+    QVERIFY(is_exact());
+    result.space.open = 3;
+    QVERIFY(!is_exact());  // of the same objective, but perhaps smaller
+    result.gap = 0.2;
+    QCOMPARE(conclusion_of(result, SearchObjective::time),
+             std::string("What is left could be better by 20.0 % at most."));
+    result = {};
+    result.space.dropped = 1;
+    QVERIFY(!is_exact());
   }
 
   void every_candidate_has_as_many_devices_as_there_are_and_is_named_once() {
