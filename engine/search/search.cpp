@@ -49,9 +49,10 @@ class Search {
         layers_(request.plan, request.devices),
         all_(candidates(model_limits(request.plan.config), request.devices, request.fixed)),
         open_(no_level, std::set<Open, Before>(Before{request.objective})) {
-    memory_limit_ = static_cast<double>(memory_limit(request.plan.config.sharding, layers_.prices()));
-    memory_limit_ = std::min(memory_limit_, request.at_most_memory.value_or(memory_limit_));
-    time_limit_ = request.at_most_seconds.value_or(std::numeric_limits<double>::infinity());
+    constexpr double none = std::numeric_limits<double>::infinity();
+    const int64_t known = memory_limit(request.plan.config.sharding, layers_.prices());
+    memory_limit_ = std::min(known > 0 ? static_cast<double>(known) : none, request.at_most_memory.value_or(none));
+    time_limit_ = request.at_most_seconds.value_or(none);
   }
 
   SearchResult run() {

@@ -200,6 +200,13 @@ class SearchTest : public QObject {
     QCOMPARE(nothing.space.too_large, nothing.space.candidates);
   }
 
+  void a_machine_whose_memory_is_not_known_limits_nothing() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 8);
+    request.budget_seconds = 1e-9;
+    request.plan.machine.device.memory_bytes = 0;
+    QCOMPARE(search(request).space.too_large, int64_t{0});
+  }
+
   void what_is_left_when_the_time_is_over_has_a_gap() {
     SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 8);
     request.budget_seconds = 1e-9;
