@@ -81,13 +81,6 @@ double read_balance(ModelConfig& config) {
   return config.boolean("output_router_logits", false) ? coefficient : 0;
 }
 
-void read_router_loss(ModelConfig& config) {
-  config.without_effect({"router_aux_loss_coef"});
-  if (config.boolean("output_router_logits", false)) {
-    config.fail("output_router_logits", "router_loss", "the loss that balances experts is not supported", "false");
-  }
-}
-
 Activation read_activation(ModelConfig& config, const std::string& field, const std::string& otherwise) {
   static const std::vector<std::pair<std::string, Activation>> names{{"silu", Activation::silu},
                                                                      {"swish", Activation::silu},

@@ -51,9 +51,6 @@ void set_layers(DecoderOptions& options, const RotaryAttributes& rotary, int64_t
                 const std::vector<bool>& sliding = {});
 // What the loss that balances experts counts: router_aux_loss_coef where output_router_logits asks for it, else 0.
 double read_balance(ModelConfig& config);
-// Of families where it is not supported: fields of the loss that balances experts, which is not added unless
-// output_router_logits asks for it: a fault here.
-void read_router_loss(ModelConfig& config);
 // A number that must be a multiple of another.
 void require_multiple_of(ModelConfig& config, const std::string& field, int64_t value, const std::string& of,
                          int64_t divisor);

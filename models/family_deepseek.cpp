@@ -14,7 +14,10 @@ DecoderOptions read_deepseek_v3(ModelConfig& config, int64_t sequence) {
   DecoderOptions options = read_common(config, {.head_size = 2, .positions = 4096});
   config.without_effect({"pad_token_id", "attention_dropout", "pretraining_tp", "num_mtp_layers",
                          "num_nextn_predict_layers", "ep_size", "aux_loss_alpha", "seq_aux", "head_dim"});
-  read_router_loss(config);
+  config.without_effect({"router_aux_loss_coef"});
+  if (config.boolean("output_router_logits", false)) {
+    config.fail("output_router_logits", "router_loss", "the loss that balances experts is not supported", "false");
+  }
   if (options.key_heads != options.heads) {
     config.fail("num_key_value_heads", "indivisible", "latent attention has as many key heads", "num_attention_heads");
     options.key_heads = options.heads;

@@ -10,7 +10,7 @@ DecoderOptions read_gpt_oss(ModelConfig& config, int64_t sequence) {
   DecoderOptions options = read_common(config, {.head_size = 64, .key_heads = 8, .positions = 131072});
   config.without_effect(
       {"pad_token_id", "attention_dropout", "hidden_act", "initial_context_length", "experts_per_token"});
-  read_router_loss(config);
+  options.experts.balance = read_balance(config);
   options.norm.epsilon = config.number("rms_norm_eps", 1e-5, 0, 1);
   options.head_bias = options.output_bias = config.boolean("attention_bias", true);
   options.sinks = true;
