@@ -104,13 +104,42 @@ void read_conv(const Words& words, ListedLayer& layer) {
   layer.after = {layer.conv.height.output, layer.conv.width.output, *features};
 }
 
-void read_relu(const Words& words, ListedLayer& layer) {
-  if (words.size() != 1) fail("layer", "'relu' takes nothing", "write \"relu\"");
-  layer.kind = ListedLayer::Kind::relu;
+void require_no_numbers(const Words& words) {
+  if (words.size() != 1) fail("layer", "'" + words[0] + "' takes nothing", "write \"" + words[0] + "\"");
+}
+
+void read_elementwise(const Words& words, ListedLayer& layer) {
+  require_no_numbers(words);
+  layer.kind = ListedLayer::Kind::elementwise;
+  layer.op = words[0];
+}
+
+void read_soft_cap(const Words& words, ListedLayer& layer) {
+  double cap = 0;
+  if (words.size() == 2) {
+    const char* end = words[1].data() + words[1].size();
+    const auto [stop, fault] = std::from_chars(words[1].data(), end, cap);
+    if (fault != std::errc() || stop != end) cap = 0;
+  }
+  if (!(cap >= 1e-6 && cap <= 1e12)) {
+    fail("layer", "'soft_cap' takes one number from 1e-06 to 1e+12", "such as \"soft_cap 30\"");
+  }
+  layer.kind = ListedLayer::Kind::soft_cap;
+  layer.cap = cap;
+}
+
+void read_gated_silu(const Words& words, ListedLayer& layer) {
+  require_no_numbers(words);
+  if (layer.before.back() % 2 != 0) {
+    fail("layer", fmt::format("'gated_silu' halves the last dimension, which is {}", layer.before.back()),
+         "an even width before it, twice that of its result");
+  }
+  layer.kind = ListedLayer::Kind::gated_silu;
+  layer.after.back() /= 2;
 }
 
 void read_flatten(const Words& words, ListedLayer& layer) {
-  if (words.size() != 1) fail("layer", "'flatten' takes nothing", "write \"flatten\"");
+  require_no_numbers(words);
   if (layer.before.size() != 3) {
     fail("layer", fmt::format("'flatten' is of a picture (height, width, channels), got {}", to_string(layer.before)),
          "leave it out");
@@ -123,8 +152,11 @@ struct Reader {
   const char* name;
   void (*read)(const Words& words, ListedLayer& layer);
 };
-constexpr Reader readers[] = {
-    {"linear", read_linear}, {"conv", read_conv}, {"relu", read_relu}, {"flatten", read_flatten}};
+constexpr Reader readers[] = {{"linear", read_linear},     {"conv", read_conv},
+                              {"relu", read_elementwise},  {"silu", read_elementwise},
+                              {"gelu", read_elementwise},  {"gelu_exact", read_elementwise},
+                              {"soft_cap", read_soft_cap}, {"gated_silu", read_gated_silu},
+                              {"flatten", read_flatten}};
 
 ListedLayer read_layer(const std::string& text, const Shape& before) {
   const Words words = words_of(text);

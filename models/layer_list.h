@@ -14,12 +14,16 @@ namespace shardscope {
 //   "linear 512"    nnx.Linear over the last dimension
 //   "conv 16 3x3"   nnx.Conv: 16 features, a window of 3 x 3 (height, width); then, where they are not as here,
 //                   "stride 1x1" ("stride 2": both) and "same", which pads with zeros, or "valid", which does not
-//   "relu"
+//   "relu", "silu", "gelu" (its tanh form), "gelu_exact"
+//   "soft_cap 30"   30 tanh(x / 30) (ops/soft_cap.h)
+//   "gated_silu"    silu of the first half of the last dimension, times the second half
 //   "flatten"       a picture (height, width, channels) as a row
 struct ListedLayer {
-  enum class Kind : uint8_t { linear, conv, relu, flatten };
+  enum class Kind : uint8_t { linear, conv, elementwise, soft_cap, gated_silu, flatten };
 
-  Kind kind = Kind::relu;
+  Kind kind = Kind::elementwise;
+  std::string op;        // of elementwise
+  double cap = 1;        // of soft_cap
   int64_t features = 0;  // of linear and conv: the last dimension of what they give
   ConvAttributes conv;   // of conv
   Shape before, after;   // of an example, without the batch

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/ops/soft_cap.h"
+#include "engine/ops/split.h"
 #include "models/compute_dtype.h"
 #include "models/initialisers.h"
 #include "models/layer_list.h"
@@ -34,11 +36,20 @@ ValueId conv(const Module& module, NnxRngs& rngs, ValueId x, const ListedLayer& 
   return module.add(module.append("conv", {x, kernel}, layer.conv), bias);
 }
 
+ValueId gated_silu(const Module& module, ValueId x, const ListedLayer& layer) {
+  const int64_t half = layer.after.back();
+  const int last = static_cast<int>(layer.before.size());
+  const std::vector<ValueId> halves = module.append_all("split", {x}, SplitAttributes{last, {half, half}});
+  return module.append("multiply", {module.append("silu", {halves[0]}), halves[1]});
+}
+
 ValueId apply(const Module& module, NnxRngs& rngs, ValueId x, const ListedLayer& layer) {
   switch (layer.kind) {
     case ListedLayer::Kind::linear: return linear(module, rngs, x, layer);
     case ListedLayer::Kind::conv: return conv(module, rngs, x, layer);
-    case ListedLayer::Kind::relu: return module.append("relu", {x});
+    case ListedLayer::Kind::elementwise: return module.append(layer.op, {x});
+    case ListedLayer::Kind::soft_cap: return module.append("soft_cap", {x}, SoftCapAttributes{layer.cap});
+    case ListedLayer::Kind::gated_silu: return gated_silu(module, x, layer);
     case ListedLayer::Kind::flatten:
       return module.append("rearrange", {x}, EquationAttributes{"bhwc->b(hwc)", {}}, "flatten");
   }
@@ -100,17 +111,19 @@ std::vector<std::pair<std::string, std::vector<std::string>>> sequential_caption
 }  // namespace
 
 ModelDefinition sequential() {
-  return {"sequential",
-          "a list of layers: linear, conv, relu, flatten",
-          {{"input", std::string("784"), true, 0, 0, "shape of an example: \"784\", or \"28x28x1\" of a picture"},
-           {"layers", TextList{"linear 512", "relu", "linear 10"}, true, 0, 0,
-            "\"linear 512\", \"conv 16 3x3\", \"relu\", \"flatten\", one after the other"},
-           compute_dtype_option()},
-          check_sequential,
-          build_sequential,
-          sequential_captions,
-          {},
-          sequential_notes};
+  return {
+      "sequential",
+      "a list of layers: linear, conv, activations, flatten",
+      {{"input", std::string("784"), true, 0, 0, "shape of an example: \"784\", or \"28x28x1\" of a picture"},
+       {"layers", TextList{"linear 512", "relu", "linear 10"}, true, 0, 0,
+        "\"linear 512\", \"conv 16 3x3\", \"flatten\", \"relu\", \"silu\", \"gelu\", \"gelu_exact\", \"soft_cap 30\", "
+        "\"gated_silu\" (halves the width), one after the other"},
+       compute_dtype_option()},
+      check_sequential,
+      build_sequential,
+      sequential_captions,
+      {},
+      sequential_notes};
 }
 
 }  // namespace shardscope

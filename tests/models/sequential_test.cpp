@@ -86,6 +86,21 @@ class SequentialTest : public QObject {
     }
   }
 
+  void activations_keep_the_shape_and_a_gate_halves_the_width() {
+    for (const std::string layer : {"relu", "silu", "gelu", "gelu_exact", "soft_cap 30", "gated_silu"}) {
+      for (const std::string input : {"6", "2x3x6"}) {
+        const Graph graph = graph_of(input, {"linear 8", layer});
+        const int64_t width = layer == "gated_silu" ? 4 : 8;
+        QCOMPARE(graph.type(graph.outputs.at("predictions")).shape.back(), width);
+        const std::string op = layer.substr(0, layer.find(' '));
+        QVERIFY2(std::ranges::any_of(
+                     graph.ops,
+                     [&](const Op& one) { return one.definition->name() == (op == "gated_silu" ? "multiply" : op); }),
+                 layer.c_str());
+      }
+    }
+  }
+
   void a_linear_layer_of_pictures_is_over_their_channels() {
     const Graph graph = graph_of("4x6x3", {"linear 5"});
     QVERIFY(graph.type(graph.outputs.at("predictions")).shape == (Shape{32, 4, 6, 5}));
@@ -122,6 +137,11 @@ class SequentialTest : public QObject {
                            {"784", {"linear 8 8"}, "model.layers[0]", "layer", "linear 512"},
                            {"784", {"linear 99999999999999999999"}, "model.layers[0]", "layer", "linear 512"},
                            {"784", {"relu 3"}, "model.layers[0]", "layer", "relu"},
+                           {"784", {"silu 3"}, "model.layers[0]", "layer", "silu"},
+                           {"784", {"soft_cap"}, "model.layers[0]", "layer", "soft_cap 30"},
+                           {"784", {"soft_cap -1"}, "model.layers[0]", "layer", "soft_cap 30"},
+                           {"784", {"soft_cap nan"}, "model.layers[0]", "layer", "soft_cap 30"},
+                           {"784", {"linear 7", "gated_silu"}, "model.layers[1]", "layer", "even width"},
                            {"784", {"flatten"}, "model.layers[0]", "layer", "leave it out"},
                            {"784", {"conv 8 3x3"}, "model.layers[0]", "layer", "28x28x1"},
                            {"8x8x1", {"conv 8"}, "model.layers[0]", "layer", "conv 16 3x3"},
