@@ -5,6 +5,7 @@
 
 #include "engine/base/plural.h"
 #include "engine/base/standard_streams.h"
+#include "engine/base/units.h"
 #include "engine/cli/cancel_on_signal.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/machine_argument.h"
@@ -183,7 +184,8 @@ void add_search(CLI::App& app, CommandLine& line) {
           "the ten fastest: states above the memory of a device, or compute and bubble alone above what a plan takes. "
           "Without `--seconds` the result is exact: that of planning all of them. With it, what is left could be "
           "better "
-          "by the gap at most. The result is the same for any number of threads.")
+          "by the gap at most. The result is the same for any number of threads. `--json` counts what `--heuristic` "
+          "dropped (`space.dropped_by_heuristic`) and says whether the search was `stopped`.")
       .paragraph("The code is 1 where nothing is within the limits. Ctrl+C ends the search with what is found so far.")
       .example("shardrun search run.json --devices 64 --machine dgx_h100 --seconds 60", "on eight nodes, for a minute")
       .example("shardrun search run.json --fix tensor=8 --at-most memory=70GB --write best.json",

@@ -40,11 +40,13 @@ std::string search_json(const SearchResult& result, const SearchRequest& request
                        {"planned", space.planned},
                        {"refused", space.illegal},
                        {"above_limit", space.above_limit},
+                       {"dropped_by_heuristic", space.dropped},
                        {"open", space.open}}},
                      {"devices", request.devices},
                      {"front", front},
                      {"fastest", fastest},
-                     {"gap", result.gap}};
+                     {"gap", result.gap},
+                     {"stopped", result.stopped}};
   return json.dump(1) + '\n';
 }
 

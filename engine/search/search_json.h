@@ -6,7 +6,7 @@
 
 namespace shardscope {
 
-// The result for scripts, as docs/commands.md says it: space, devices, front, fastest, gap.
+// The result for scripts, as docs/commands.md says it: space, devices, front, fastest, gap, stopped.
 std::string search_json(const SearchResult& result, const SearchRequest& request);
 
 }  // namespace shardscope

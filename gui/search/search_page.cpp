@@ -384,8 +384,8 @@ void SearchPage::show_note() {
                .arg(space.planned)
                .arg(space.too_large + space.too_slow + space.dominated)
                .arg(space.above_limit);
-    text += search_.is_stopped() ? tr("Stopped: %1 are open.").arg(space.open)
-                                 : qt(conclusion_of(*result, search_.wish().objective));
+    if (search_.is_stopped()) text += tr("Stopped. ");
+    text += qt(conclusion_of(*result, search_.wish().objective));
   } else {
     text = tr("No search was made.");
   }

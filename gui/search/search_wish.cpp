@@ -53,6 +53,7 @@ SearchRequest search_request(const RunConfig& config, const SearchWish& wish) {
   request.at_most_seconds = wish.at_most_seconds;
   request.objective = wish.objective;
   request.budget_seconds = wish.budget_seconds;
+  request.result_when_stopped = true;
   request.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
   return request;
 }

@@ -124,18 +124,7 @@ void StrategySearch::take(Outcome outcome) {
   news_.reset();
   errors_ = std::move(outcome.errors);
   result_ = std::move(outcome.result);
-  is_stopped_ &= !result_;
-  if (!result_ && is_stopped_ && request_) {
-    result_.emplace();
-    result_->space.candidates = candidates_;
-    result_->space.planned = std::ssize(found_);
-    result_->space.open = candidates_ - done_;
-    result_->front = pareto_front(found_);
-    result_->fastest = found_;
-    std::ranges::stable_sort(result_->fastest, {}, &Found::seconds);
-    result_->fastest.resize(std::min<size_t>(result_->fastest.size(), 10));
-    result_->gap = 1;
-  }
+  if (result_) is_stopped_ = result_->stopped;
   emit ended();
 }
 

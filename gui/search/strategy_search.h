@@ -20,7 +20,7 @@ class StrategySearch : public QObject {
   explicit StrategySearch(QObject* parent = nullptr);
 
   void start(const RunConfig& config, const SearchWish& wish);  // ends what is running
-  void stop();                                                  // what was found stays, without a proof of the rest
+  void stop();                                                  // what was found stays, with what is proved of the rest
   void forget();
   void keep_that_of(const StrategySearch& other);  // what it has found so far
 
@@ -35,7 +35,7 @@ class StrategySearch : public QObject {
   const std::vector<int>& front() const { return front_rows_; }
   int64_t done() const { return done_; }
   int64_t candidates() const { return candidates_; }
-  // At the end, and of a search that was stopped; of that the gap is 1: nothing is proved.
+  // At the end, and of a search that was stopped once it had counted its candidates.
   const std::optional<SearchResult>& result() const { return result_; }
   const std::vector<Error>& errors() const { return errors_; }
   // What was searched.

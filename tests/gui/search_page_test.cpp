@@ -12,6 +12,7 @@
 #include <QTest>
 
 #include "engine/config/strategy.h"
+#include "engine/search/conclusion.h"
 #include "gui/document/edits.h"
 #include "gui/search/search_page.h"
 #include "gui/window/presets.h"
@@ -228,8 +229,11 @@ class SearchPageTest : public WindowCase {
     click_start();
     QTRY_VERIFY_WITH_TIMEOUT(!search().is_running(), patience);
     QVERIFY(search().is_stopped() && search().result() && !search().found().empty());
-    QCOMPARE(search().result()->gap, 1.0);
-    QVERIFY(find<QLabel>("searchNote")->text().contains("Stopped"));
+    const SearchResult& result = *search().result();
+    QVERIFY(result.stopped && result.space.open > 0 && result.gap >= 0 && result.gap <= 1);
+    QCOMPARE(result.front.size(), search().front().size());
+    const QString note = find<QLabel>("searchNote")->text();
+    QVERIFY(note.contains("Stopped. " + QString::fromStdString(conclusion_of(result, search().wish().objective))));
     QCOMPARE(table().model()->rowCount(), static_cast<int>(search().found().size()));
   }
 

@@ -4,13 +4,16 @@
 #include <QTest>
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <random>
+#include <stop_token>
 
 #include "engine/compile/compile.h"
 #include "engine/config/strategy.h"
 #include "engine/machine/chosen_machine.h"
 #include "engine/plan/memory_limit.h"
 #include "engine/search/layer_bound.h"
+#include "engine/search/search_json.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
@@ -213,6 +216,40 @@ class SearchTest : public QObject {
     const SearchResult result = search(request);
     QVERIFY(result.space.open > 0);
     QVERIFY(result.gap > 0 && result.gap <= 1);
+  }
+
+  void a_stopped_search_proves_how_far_its_best_is_from_the_best() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 4);
+    const double best = search(request).fastest.front().seconds;
+    request.result_when_stopped = true;
+    bool some_open = false;
+    for (const int reports : {1, 2, 5, 10}) {
+      std::stop_source stop;
+      int seen = 0;
+      const SearchResult result = search(request, stop.get_token(), [&](const SearchProgress&) {
+        if (++seen == reports) stop.request_stop();
+      });
+      some_open |= result.stopped && result.space.open > 0;
+      if (result.fastest.empty()) continue;
+      const double found = result.fastest.front().seconds;
+      QVERIFY(best <= found && best >= found * (1 - result.gap) * (1 - 1e-12));
+    }
+    QVERIFY(some_open);
+  }
+
+  void the_json_says_what_was_dropped_and_whether_it_was_stopped() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 4);
+    for (const bool heuristic : {false, true}) {
+      request.heuristic = heuristic;
+      const SearchResult result = search(request);
+      const auto json = nlohmann::json::parse(search_json(result, request));
+      QCOMPARE(json.at("space").at("dropped_by_heuristic").get<int64_t>(), result.space.dropped);
+      QCOMPARE(result.space.dropped > 0, heuristic);
+      QVERIFY(!json.at("stopped").get<bool>());
+    }
+    SearchResult stopped;
+    stopped.stopped = true;
+    QVERIFY(nlohmann::json::parse(search_json(stopped, request)).at("stopped").get<bool>());
   }
 
   void only_without_open_candidates_and_guesses_is_a_result_called_exact() {
