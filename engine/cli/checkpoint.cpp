@@ -13,6 +13,7 @@
 #include "engine/base/plural.h"
 #include "engine/base/printable.h"
 #include "engine/base/standard_streams.h"
+#include "engine/base/units.h"
 #include "engine/checkpoint/checkpoint_folder.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/checkpoint/export_model.h"

@@ -2,6 +2,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/printable.h"
+#include "engine/base/units.h"
 #include "engine/checkpoint/checkpoint_names.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/cli/text_table.h"

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/plural.h"
+#include "engine/base/units.h"
 #include "engine/cli/text_table.h"
 
 namespace shardscope {

@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/output_file.h"
 #include "engine/base/standard_streams.h"
+#include "engine/base/units.h"
 #include "engine/cli/cancel_on_signal.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/host_arguments.h"

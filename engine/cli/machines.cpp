@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/base/standard_streams.h"
+#include "engine/base/units.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/text_table.h"
 #include "engine/machine/chosen_machine.h"

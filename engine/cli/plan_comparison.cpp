@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "engine/base/units.h"
 #include "engine/cli/plan_report.h"
 #include "engine/cli/text_table.h"
 

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/base/plural.h"
+#include "engine/base/units.h"
 #include "engine/cli/plan_report.h"
 #include "engine/cli/text_table.h"
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "engine/base/units.h"
 #include "engine/cli/plan_report.h"
 #include "engine/cli/text_table.h"
 #include "engine/graph/op_definition.h"

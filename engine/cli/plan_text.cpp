@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/plural.h"
+#include "engine/base/units.h"
 #include "engine/cli/plan_report.h"
 #include "engine/cli/text_table.h"
 #include "engine/lint/lint.h"

@@ -28,15 +28,4 @@ std::string TextTable::text() const {
   return text;
 }
 
-std::string bytes_text(double bytes) {
-  static constexpr std::array<const char*, 5> units = {"B", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  while (bytes >= 1000 && unit + 1 < units.size()) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{:.0f} B", bytes)
-                   : fmt::format("{:.{}f} {}", bytes, bytes < 100 ? 1 : 0, units[unit]);
-}
-
 }  // namespace shardscope

@@ -25,7 +25,4 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "16.0 MiB", "512 B": three or four digits.
-std::string bytes_text(double bytes);
-
 }  // namespace shardscope

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "engine/cli/text_table.h"
 
 namespace shardscope {

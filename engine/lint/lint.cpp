@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "engine/base/units.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/document_of.h"
 #include "engine/lint/priced_plans.h"
@@ -110,7 +111,7 @@ std::optional<Finding> judge(PricedPlans& plans, const LintRule& rule, const Fau
     if (!rule.certain) return std::nullopt;
     if (attempt.plan) {
       const std::string said =
-          fmt::format("{} would save {:.3g} ms a step, and this would still be so", text_of(attempt.settings),
+          fmt::format("{} would save {} a step, and this would still be so", text_of(attempt.settings),
                       (base->cost.seconds - attempt.plan->cost.seconds) * 1e3);
       finding.no_fix = finding.no_fix.empty() ? said : finding.no_fix + "; " + said;
     }
@@ -159,8 +160,6 @@ LintReport report_on(PricedPlans& plans, const std::shared_ptr<const PricedPlan>
   return report;
 }
 
-std::string mebibytes(int64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
-
 }  // namespace
 
 PlanCost cost_of(const LintSubject& subject) {
@@ -185,10 +184,10 @@ Error to_error(const Finding& finding) {
 
 std::string cost_text(const Finding& finding) {
   std::vector<std::string> costs, gains;
-  if (finding.seconds > 0) costs.push_back(fmt::format("{:.3g} ms a step", finding.seconds * 1e3));
-  if (finding.seconds < 0) gains.push_back(fmt::format("{:.3g} ms a step", -finding.seconds * 1e3));
-  if (finding.bytes > 0) costs.push_back(mebibytes(finding.bytes));
-  if (finding.bytes < 0) gains.push_back(mebibytes(-finding.bytes));
+  if (finding.seconds > 0) costs.push_back(seconds_text(finding.seconds) + " a step");
+  if (finding.seconds < 0) gains.push_back(seconds_text(-finding.seconds) + " a step");
+  if (finding.bytes > 0) costs.push_back(bytes_text(static_cast<double>(finding.bytes)));
+  if (finding.bytes < 0) gains.push_back(bytes_text(static_cast<double>(-finding.bytes)));
   if (costs.empty()) return {};
   const std::string text = fmt::format("costs {}", fmt::join(costs, " and "));
   return gains.empty() ? text : fmt::format("{} (without it {} more)", text, fmt::join(gains, " and "));

@@ -2,17 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/units.h"
+
 namespace shardscope {
 namespace {
-
-// Whole MiB; where these are many, GiB or TiB.
-std::string size_text(int64_t bytes) {
-  constexpr int64_t many = 10'000;
-  const int64_t mebibytes = bytes >> 20;
-  if (mebibytes < many) return fmt::format("{} MiB", mebibytes);
-  const double gibibytes = double(mebibytes) / 1024;
-  return gibibytes < many ? fmt::format("{:.1f} GiB", gibibytes) : fmt::format("{:.1f} TiB", gibibytes / 1024);
-}
 
 int ranks_sharing_memory(const Plan& plan) {
   return plan.machine.device.kind == DeviceKind::host_cores ? plan.ranks_on_host() : 1;
@@ -24,11 +17,20 @@ std::optional<Error> host_memory_excess(int64_t rank_bytes, int ranks, int64_t m
   const int64_t needed = rank_bytes * ranks;
   if (memory_bytes == 0 || needed <= memory_bytes) return std::nullopt;
   return Error{"memory",
-               fmt::format("the ranks need {} together, the host has {}", size_text(needed), size_text(memory_bytes)),
+               fmt::format("the ranks need {} together, the host has {}", bytes_text(double(needed)),
+                           bytes_text(double(memory_bytes))),
                "mesh", "split more, or use a smaller batch"};
 }
 
 std::optional<Error> host_memory_excess(const Plan& plan) {
+  const Device& device = plan.machine.device;
+  const int64_t needed = plan.totals.memory_total;
+  if (device.kind == DeviceKind::own && device.memory_bytes > 0 && needed > device.memory_bytes) {
+    return Error{"memory",
+                 fmt::format("the heaviest device needs {}, a device of {} has {}", bytes_text(double(needed)),
+                             plan.machine.name, bytes_text(double(device.memory_bytes))),
+                 "mesh", "split more, or use a smaller batch"};
+  }
   return host_memory_excess(plan.totals.memory_total, ranks_sharing_memory(plan), plan.machine.device.memory_bytes);
 }
 

@@ -12,7 +12,8 @@ namespace shardscope {
 // That so many ranks need more memory together than their host has for them (code memory, with the numbers). Of a host
 // whose memory is not known (0) nothing is said.
 std::optional<Error> host_memory_excess(int64_t rank_bytes, int ranks, int64_t memory_bytes);
-// The same of the plan's ranks, on the hosts of its machine.
+// The same of the plan's ranks, on the hosts of its machine; or that its heaviest device has too little memory of its
+// own.
 std::optional<Error> host_memory_excess(const Plan& plan);
 
 // Throw Failure of that, unless the person wants it (`--force`). With `ranks` and `memory_bytes`: of one host of

@@ -4,12 +4,12 @@
 
 #include <cmath>
 
+#include "engine/base/units.h"
 #include "engine/compile/document_of.h"
 #include "gui/compare/factorisations.h"
 #include "gui/document/config_difference.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

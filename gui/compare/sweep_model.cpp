@@ -3,10 +3,10 @@
 #include <QFont>
 #include <limits>
 
+#include "engine/base/units.h"
 #include "gui/compare/factorisations.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 

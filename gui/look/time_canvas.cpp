@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/units.h"
 #include "gui/look/appearance.h"
 #include "viz/paint/ticks.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 

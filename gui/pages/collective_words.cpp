@@ -2,11 +2,11 @@
 
 #include <array>
 
+#include "engine/base/units.h"
 #include "engine/plan/host_groups.h"
 #include "gui/document/text.h"
 #include "gui/pages/collectives_model.h"
 #include "viz/paint/timeline_ranks.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

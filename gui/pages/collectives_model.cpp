@@ -5,11 +5,11 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/collective_words.h"
 #include "gui/workspace/array_of_value.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 

@@ -4,12 +4,12 @@
 #include <QVBoxLayout>
 #include <cmath>
 
+#include "engine/base/units.h"
 #include "engine/compile/document_of.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/workspace/array_of_value.h"
 #include "gui/workspace/line_edits.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

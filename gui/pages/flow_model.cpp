@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/workspace/array_facts.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

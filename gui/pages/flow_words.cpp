@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/workspace/array_of_value.h"
 #include "viz/paint/flow_difference.h"
 #include "viz/paint/layout_geometry.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
@@ -18,7 +19,6 @@
 #include "gui/pages/no_plan.h"
 #include "gui/planning/disposal.h"
 #include "viz/paint/layout_painter.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/machine_words.h"
 #include "gui/workspace/step_facts.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 

@@ -2,9 +2,9 @@
 
 #include <QCoreApplication>
 
+#include "engine/base/units.h"
 #include "engine/machine/precision.h"
 #include "gui/document/text.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/in_picture.h"
@@ -12,7 +13,6 @@
 #include "gui/pages/no_plan.h"
 #include "viz/paint/layout_geometry.h"
 #include "viz/paint/layout_painter.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/workspace/array_of_value.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
@@ -13,7 +14,6 @@
 #include "gui/pages/no_plan.h"
 #include "gui/planning/disposal.h"
 #include "viz/paint/pipeline_geometry.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

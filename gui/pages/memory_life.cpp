@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
@@ -14,7 +15,6 @@
 #include "gui/pages/memory_axes.h"
 #include "gui/pages/memory_life.h"
 #include "viz/paint/memory_painter.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

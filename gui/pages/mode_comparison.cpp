@@ -1,10 +1,10 @@
 #include "gui/pages/mode_comparison.h"
 
+#include "engine/base/units.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

@@ -4,13 +4,13 @@
 #include <QPainter>
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
 #include "gui/look/in_picture.h"
 #include "viz/paint/layout_geometry.h"
 #include "viz/paint/layout_painter.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

@@ -3,9 +3,9 @@
 #include <QStringList>
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 

@@ -10,12 +10,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/look/key_help.h"
 #include "gui/look/path_label.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

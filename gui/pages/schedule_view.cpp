@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/look/in_picture.h"
 #include "gui/look/key_help.h"
 #include "gui/workspace/step_facts.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
@@ -13,7 +14,6 @@
 #include "gui/look/key_help.h"
 #include "gui/pages/no_plan.h"
 #include "viz/paint/timeline_image.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

@@ -4,8 +4,8 @@
 #include <QStringList>
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 

@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/spec_batch.h"
@@ -17,7 +18,6 @@
 #include "gui/workspace/line_edits.h"
 #include "gui/workspace/step_facts.h"
 #include "viz/paint/layout_geometry.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

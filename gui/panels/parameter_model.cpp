@@ -7,13 +7,13 @@
 #include <tuple>
 
 #include "engine/base/path.h"
+#include "engine/base/units.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/spec_text.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/planning/disposal.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

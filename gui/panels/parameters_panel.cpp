@@ -8,13 +8,13 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/look/name_delegate.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

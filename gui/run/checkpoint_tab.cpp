@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/base/units.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

@@ -8,10 +8,10 @@
 #include <algorithm>
 
 #include "engine/base/plural.h"
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
-#include "viz/paint/units.h"
 #include "viz/text/metric_text.h"
 
 namespace shardscope {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
-#include "viz/paint/units.h"
 #include "viz/text/metric_text.h"
 
 namespace shardscope {

@@ -5,11 +5,11 @@
 #include <QPainter>
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
 #include "viz/paint/layout_painter.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <ranges>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

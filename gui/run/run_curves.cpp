@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/units.h"
 #include "engine/compile/compile.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
 #include "gui/run/chart_picture.h"
-#include "viz/paint/units.h"
 #include "viz/text/metric_text.h"
 
 namespace shardscope {

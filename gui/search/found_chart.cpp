@@ -13,13 +13,13 @@
 #include <numeric>
 #include <set>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/key_help.h"
 #include "gui/run/chart_look.h"
 #include "gui/search/found_model.h"
 #include "viz/paint/ticks.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

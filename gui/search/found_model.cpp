@@ -2,9 +2,9 @@
 
 #include <QFont>
 
+#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

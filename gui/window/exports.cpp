@@ -7,6 +7,7 @@
 #include <QFileInfo>
 #include <QMessageBox>
 
+#include "engine/base/units.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/file_paths.h"
 #include "engine/config/read_file.h"
@@ -16,7 +17,6 @@
 #include "gui/export/picture_file.h"
 #include "gui/pages/trace_box.h"
 #include "gui/workspace/array_facts.h"
-#include "viz/paint/units.h"
 #include "viz/text/visualize.h"
 
 namespace shardscope {

@@ -5,10 +5,10 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "engine/base/units.h"
 #include "engine/compile/compile.h"
 #include "gui/document/new_run.h"
 #include "gui/document/text.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

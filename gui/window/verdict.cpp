@@ -3,10 +3,10 @@
 #include <QTextDocumentFragment>
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

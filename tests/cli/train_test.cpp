@@ -266,7 +266,7 @@ void TrainTest::a_plan_that_does_not_fit_the_memory_is_refused_under_any_launche
   const ProgramResult alone = shardrun(QStringList{"train"} + train), own = mpirun_train(2, train);
   for (const ProgramResult& result : {alone, own}) {
     QCOMPARE(result.code, 2);
-    QVERIFY2(result.errors.contains("iB together, the host has 1 MiB"), qPrintable(result.errors));
+    QVERIFY2(result.errors.contains("iB together, the host has 1.00 MiB"), qPrintable(result.errors));
     QVERIFY2(result.errors.contains("--force"), qPrintable(result.errors));
   }
   QCOMPARE(own.errors.count("iB together"), 1);

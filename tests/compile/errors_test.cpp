@@ -1,6 +1,7 @@
 #include <QTest>
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "engine/compile/compile.h"
 #include "engine/machine/host_machine.h"
 #include "engine/plan/host_memory.h"
@@ -183,10 +184,26 @@ class ErrorsTest : public QObject {
     const std::vector<Error> errors = errors_of([&] { require_host_memory(larger, false); });
     QCOMPARE(errors.size(), size_t{1});
     QCOMPARE(errors[0].code, std::string("memory"));
-    QVERIFY(errors[0].message.find(std::to_string(larger.totals.memory_total * 8 >> 20) +
-                                   " MiB together, the host has 1 MiB") != std::string::npos);
+    const std::string together = bytes_text(double(larger.totals.memory_total) * 8);
+    QVERIFY(errors[0].message.find(together + " together, the host has 1.00 MiB") != std::string::npos);
     QVERIFY(errors[0].hint.find("--force") != std::string::npos);
     require_host_memory(larger, true);
+  }
+
+  // Each device of its own memory: the heaviest is compared with one.
+  void a_plan_for_devices_with_too_little_memory_names_the_heaviest_and_the_machine() {
+    Machine machine = reference_host();
+    machine.name = "small";
+    machine.device.kind = DeviceKind::own;
+    const Plan plan = compile({decoder(), machine});
+    machine.device.memory_bytes = plan.totals.memory_total;
+    QVERIFY(!host_memory_excess(compile({decoder(), machine})));
+    machine.device.memory_bytes = 1 << 20;
+    const Plan larger = compile({decoder(), machine});
+    const std::optional<Error> excess = host_memory_excess(larger);
+    QVERIFY(excess.has_value());
+    QCOMPARE(excess->message, "the heaviest device needs " + bytes_text(double(larger.totals.memory_total)) +
+                                  ", a device of small has 1.00 MiB");
   }
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "engine/base/units.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/window/window.h"
@@ -12,7 +13,6 @@
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
-#include "viz/paint/units.h"
 
 namespace collectives_test {
 

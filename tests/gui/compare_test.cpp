@@ -14,6 +14,7 @@
 #include <semaphore>
 #include <set>
 
+#include "engine/base/units.h"
 #include "gui/compare/factorisations.h"
 #include "gui/look/appearance.h"
 #include "gui/window/window.h"
@@ -21,7 +22,6 @@
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
-#include "viz/paint/units.h"
 
 namespace compare_test {
 

@@ -4,6 +4,7 @@
 #include <QThread>
 #include <set>
 
+#include "engine/base/units.h"
 #include "engine/compile/document_of.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/flow_page.h"
@@ -13,7 +14,6 @@
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
-#include "viz/paint/units.h"
 
 namespace flow_test {
 

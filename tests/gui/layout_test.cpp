@@ -24,6 +24,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "engine/base/units.h"
 #include "gui/look/appearance.h"
 #include "gui/look/path_label.h"
 #include "gui/pages/collectives_page.h"
@@ -34,7 +35,6 @@
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "tests/test_program.h"
-#include "viz/paint/units.h"
 
 namespace layout_test {
 

@@ -3,6 +3,7 @@
 #include <QTest>
 #include <set>
 
+#include "engine/base/units.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/memory_page.h"
 #include "gui/pages/stage_box.h"
@@ -10,7 +11,6 @@
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
-#include "viz/paint/units.h"
 
 namespace memory_test {
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/base/units.h"
 #include "gui/document/edits.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
@@ -23,7 +24,6 @@
 #include "gui/workspace/array_facts.h"
 #include "tests/gui/small_models.h"
 #include "tests/test_program.h"
-#include "viz/paint/units.h"
 
 namespace pipeline_test {
 

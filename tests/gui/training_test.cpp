@@ -18,6 +18,7 @@
 #include <QToolButton>
 #include <cmath>
 
+#include "engine/base/units.h"
 #include "engine/config/write.h"
 #include "engine/machine/host_machine.h"
 #include "engine/machine/machine_file.h"
@@ -32,7 +33,6 @@
 #include "gui/window/window.h"
 #include "gui/workspace/array_facts.h"
 #include "tests/test_program.h"
-#include "viz/paint/units.h"
 
 namespace training_test {
 

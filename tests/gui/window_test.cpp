@@ -11,6 +11,7 @@
 #include <QTimer>
 #include <QTreeView>
 
+#include "engine/base/units.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/layout_view.h"
@@ -20,7 +21,6 @@
 #include "tests/gui/made_plan.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
-#include "viz/paint/units.h"
 
 namespace window_test {
 

@@ -318,7 +318,7 @@ class FakeHostsTest : public QObject {
     const QStringList train = QStringList{"train"} + small_model() + QStringList{"--steps", "1"};
     ProgramResult result = shardrun(train + QStringList{"--machine", folder.filePath("machine")});
     QCOMPARE(result.code, 2);
-    QVERIFY2(result.errors.contains("the host has 1 MiB"), qPrintable(result.errors));
+    QVERIFY2(result.errors.contains("the host has 1.00 MiB"), qPrintable(result.errors));
     result = shardrun(train + QStringList{"--machine", folder.filePath("machine")} + hosts.options("a:4,b:4"));
     QVERIFY2(result.code == 0, qPrintable(result.errors));
     result = shardrun(train + QStringList{"--set", "model.vocab_size=1000000000"} + hosts.options("a:7,b:1"));

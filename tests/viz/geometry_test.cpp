@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "engine/base/units.h"
 #include "engine/mesh/partition_spec.h"
 #include "tests/test_program.h"
 #include "viz/paint/curve.h"
@@ -15,7 +16,6 @@
 #include "viz/paint/palette.h"
 #include "viz/paint/ticks.h"
 #include "viz/paint/timeline_geometry.h"
-#include "viz/paint/units.h"
 
 namespace geometry_test {
 

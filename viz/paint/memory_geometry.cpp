@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/units.h"
 #include "viz/paint/ticks.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {

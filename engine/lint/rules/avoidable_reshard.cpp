@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "engine/base/units.h"
 #include "engine/config/json_document.h"
 #include "engine/config/run_document.h"
 #include "engine/lint/rules/array_moves.h"
@@ -87,10 +88,10 @@ std::vector<Fault> avoidable_reshard_faults(const LintSubject& subject) {
     fault.seconds += move.seconds;
     if (fault.message.empty()) {
       fault.place = pins[0];
-      fault.message = fmt::format("{} and {} do not agree: {} is moved from {} to {} for {} ({:.3g} ms a step)",
-                                  pins[0], pins[1], plan.graph->values[static_cast<size_t>(move.value)].name,
+      fault.message = fmt::format("{} and {} do not agree: {} is moved from {} to {} for {} ({} a step)", pins[0],
+                                  pins[1], plan.graph->values[static_cast<size_t>(move.value)].name,
                                   to_string(move.from, plan.mesh), to_string(move.to, plan.mesh),
-                                  plan.graph->ops[static_cast<size_t>(move.user)].name, move.seconds * 1e3);
+                                  plan.graph->ops[static_cast<size_t>(move.user)].name, seconds_text(move.seconds));
     }
     for (Settings& settings : agreeing(subject, move, pins)) {
       if (std::ranges::find(fault.fixes, settings) == fault.fixes.end()) fault.fixes.push_back(std::move(settings));

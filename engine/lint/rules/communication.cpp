@@ -6,6 +6,7 @@
 #include <bit>
 #include <numeric>
 
+#include "engine/base/units.h"
 #include "engine/lint/rules/mesh_changes.h"
 #include "engine/lint/rules/rules.h"
 
@@ -72,10 +73,10 @@ std::vector<Fault> communication_faults(const LintSubject& subject) {
   Fault fault;
   fault.place = fmt::format("mesh.axes[{}]", std::countr_zero(axes));
   fault.message = fmt::format(
-      "communication takes {:.0f} % of a predicted step{}, {:.3g} of {:.3g} ms, most of it over {} "
-      "({:.3g} ms); more than {:.0f} % is worth a change",
-      100 * seconds / step, stages.size() > 1 ? fmt::format(" on stage {}", worst - stages.begin()) : "", seconds * 1e3,
-      step * 1e3, over, *most * 1e3, 100 * most_communication);
+      "communication takes {:.0f} % of a predicted step{}, {} of {}, most of it over {} "
+      "({}); more than {:.0f} % is worth a change",
+      100 * seconds / step, stages.size() > 1 ? fmt::format(" on stage {}", worst - stages.begin()) : "",
+      seconds_text(seconds), seconds_text(step), over, seconds_text(*most), 100 * most_communication);
   fault.seconds = seconds;
   add_fixes(subject, axes, fault);
   fault.no_fix = fmt::format("fewer devices along {}, or a larger batch", over);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "engine/base/units.h"
 #include "engine/lint/rules/rules.h"
 
 namespace shardscope {
@@ -16,8 +17,8 @@ std::vector<Fault> fragmentation_faults(const LintSubject& subject) {
   Fault fault;
   fault.place = "schedule";
   fault.message =
-      fmt::format("at its peak {:.0f} % of the arena, {:.1f} of {:.1f} MiB, is unused between buffers", 100 * share,
-                  static_cast<double>(unused) / (1 << 20), static_cast<double>(totals.memory_total) / (1 << 20));
+      fmt::format("at its peak {:.0f} % of the arena, {} of {}, is unused between buffers", 100 * share,
+                  bytes_text(static_cast<double>(unused)), bytes_text(static_cast<double>(totals.memory_total)));
   fault.bytes = unused;
   fault.no_fix = "another rematerialisation or number of microbatches changes what is held at the peak";
   return {std::move(fault)};

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "engine/base/units.h"
 #include "engine/lint/rules/rules.h"
 
 namespace shardscope {
@@ -10,8 +11,8 @@ std::vector<Fault> memory_faults(const LintSubject& subject) {
   if (limit == 0 || needed <= limit) return {};
   Fault fault;
   fault.place = subject.config.sharding.memory_limit_mib ? "sharding.memory_limit_mib" : "schedule.rematerialise";
-  fault.message = fmt::format("the heaviest device needs {:.1f} MiB and has {:.1f} MiB", double(needed) / (1 << 20),
-                              double(limit) / (1 << 20));
+  fault.message =
+      fmt::format("the heaviest device needs {} and has {}", bytes_text(double(needed)), bytes_text(double(limit)));
   fault.bytes = needed - limit;
   const ScheduleConfig& schedule = subject.config.schedule;
   if (subject.config.trains()) {

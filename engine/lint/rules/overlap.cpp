@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "engine/lint/rules/rules.h"
 
 namespace shardscope {
@@ -15,7 +16,7 @@ std::vector<Fault> overlap_faults(const LintSubject& subject) {
   if (exposed == 0) return {};
   Fault fault;
   fault.place = "schedule.overlap";
-  fault.message = fmt::format("devices wait {:.3g} ms a step for collectives, which overlap may hide", exposed * 1e3);
+  fault.message = fmt::format("devices wait {} a step for collectives, which overlap may hide", seconds_text(exposed));
   fault.seconds = exposed;
   fault.fixes.push_back({"schedule.overlap=auto"});
   return {std::move(fault)};

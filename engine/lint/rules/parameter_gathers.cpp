@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "engine/base/path.h"
+#include "engine/base/units.h"
 #include "engine/graph/op_definition.h"
 #include "engine/lint/rules/array_moves.h"
 
@@ -86,11 +87,11 @@ Fault fault_of(const LintSubject& subject, const GatheredParameter& gathered) {
   fault.place = gathered.place;
   fault.message = fmt::format(
       "{}{} split over '{}' along dimension {}, which nothing that uses {} keeps: gathered for "
-      "each use ({:.3g} ms a step)",
+      "each use ({} a step)",
       join_path(first.path),
       gathered.parameters.size() > 1 ? fmt::format(" and {} more are", gathered.parameters.size() - 1) : " is",
       subject.axes[gathered.axis].name, gathered.dim, gathered.parameters.size() > 1 ? "them" : "it",
-      gathered.seconds * 1e3);
+      seconds_text(gathered.seconds));
   fault.seconds = gathered.seconds;
   const auto set = [&](const Sharding& sharding) {
     Settings settings;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "engine/base/units.h"
 #include "engine/lint/rules/rules.h"
 
 namespace shardscope {
@@ -23,7 +24,7 @@ std::vector<Fault> recompute_faults(const LintSubject& subject) {
   if (seconds == 0) return {};
   Fault fault;
   fault.place = "schedule.rematerialise";
-  fault.message = fmt::format("backward recomputes forward results ({}) for {:.3g} ms a step", policy, seconds * 1e3);
+  fault.message = fmt::format("backward recomputes forward results ({}) for {} a step", policy, seconds_text(seconds));
   fault.seconds = seconds;
   fault.fixes.push_back({"schedule.rematerialise=none"});
   if (policy == "full") {

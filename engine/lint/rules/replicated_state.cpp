@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/plural.h"
+#include "engine/base/units.h"
 #include "engine/lint/rules/rules.h"
 
 namespace shardscope {
@@ -39,8 +40,8 @@ std::vector<Fault> replicated_state_faults(const LintSubject& subject) {
     fault.place = "sharding.zero";
     fault.message = fmt::format(
         "every device along axis '{}' keeps the same optimizer state; split over its {} "
-        "it would take {:.1f} MiB less on each",
-        axis.name, counted(axis.size, "device"), double(bytes.optimizer) / (1 << 20));
+        "it would take {} less on each",
+        axis.name, counted(axis.size, "device"), bytes_text(double(bytes.optimizer)));
     fault.bytes = bytes.optimizer;
     for (int stage = 1; stage <= 3; ++stage) {
       fault.fixes.push_back(

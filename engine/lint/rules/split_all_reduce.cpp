@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/base/units.h"
 #include "engine/config/place.h"
 #include "engine/lint/rules/array_moves.h"
 #include "engine/lint/rules/rules.h"
@@ -33,9 +34,9 @@ std::vector<Fault> split_all_reduce_faults(const LintSubject& subject) {
   Fault fault;
   fault.place = "sharding.constraints";
   fault.message = fmt::format(
-      "activations are all-reduced for {:.3g} ms a step, though what follows works on each "
+      "activations are all-reduced for {} a step, though what follows works on each "
       "position alone: a reduce-scatter, and an all-gather later, would do",
-      seconds * 1e3);
+      seconds_text(seconds));
   fault.seconds = seconds;
   Settings all;
   for (const auto& [pattern, found] : reduced) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/base/units.h"
 #include "engine/lint/rules/rules.h"
 
 namespace shardscope {
@@ -48,14 +49,14 @@ std::vector<Fault> stage_imbalance_faults(const LintSubject& subject) {
   Fault fault;
   fault.place = "pipeline.layers";
   fault.message = fmt::format(
-      "stage {} computes {:.3g} ms for a microbatch, the mean of {} stages is {:.3g} ms: they wait {:.0f} % of the "
+      "stage {} computes {} for a microbatch, the mean of {} stages is {}: they wait {:.0f} % of the "
       "time for it",
-      number(slowest), *slowest * 1e3, stages.size(), *slowest * 1e3 * (1 - idle), 100 * idle);
+      number(slowest), seconds_text(*slowest), stages.size(), seconds_text(*slowest * (1 - idle)), 100 * idle);
   fault.seconds = idle * *slowest * pipeline.shape.microbatches;
   fault.fixes.push_back({"pipeline.layers=[]"});
   for (Settings& moved : moved_layers(pipeline, number(slowest))) fault.fixes.push_back(std::move(moved));
-  fault.no_fix = fmt::format("move layers from stage {} to stage {}, which computes {:.3g} ms", number(slowest),
-                             number(fastest), *fastest * 1e3);
+  fault.no_fix = fmt::format("move layers from stage {} to stage {}, which computes {}", number(slowest),
+                             number(fastest), seconds_text(*fastest));
   return {std::move(fault)};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/plural.h"
+#include "engine/base/units.h"
 #include "engine/lint/rules/mesh_changes.h"
 #include "engine/lint/rules/rules.h"
 
@@ -28,8 +29,8 @@ std::vector<Fault> tensor_across_nodes_faults(const LintSubject& subject) {
     fault.place = fmt::format("mesh.axes[{}]", axis.axis);
     fault.message = fmt::format(
         "activations are reduced over axis '{}' of {}, which crosses level '{}' "
-        "({:.3g} ms a step)",
-        axis.name, counted(axis.size, "device"), levels[size_t(axis.level)].name, axis.seconds * 1e3);
+        "({} a step)",
+        axis.name, counted(axis.size, "device"), levels[size_t(axis.level)].name, seconds_text(axis.seconds));
     fault.seconds = axis.seconds;
     fault.fixes.push_back(as_minor_axis(subject, axis.axis));
     for (Settings& moved : moved_to_rows(subject, axis.axis)) fault.fixes.push_back(std::move(moved));

@@ -1,4 +1,4 @@
-#include "viz/paint/units.h"
+#include "engine/base/units.h"
 
 #include <fmt/format.h>
 
