@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "engine/base/units.h"
@@ -110,9 +111,10 @@ std::optional<Finding> judge(PricedPlans& plans, const LintRule& rule, const Fau
   if (!best.plan) {
     if (!rule.certain) return std::nullopt;
     if (attempt.plan) {
+      const double saved = base->cost.seconds - attempt.plan->cost.seconds;
       const std::string said =
-          fmt::format("{} would save {} a step, and this would still be so", text_of(attempt.settings),
-                      (base->cost.seconds - attempt.plan->cost.seconds) * 1e3);
+          fmt::format("{} would {} {} a step, and this would still be so", text_of(attempt.settings),
+                      saved < 0 ? "cost" : "save", seconds_text(std::abs(saved)));
       finding.no_fix = finding.no_fix.empty() ? said : finding.no_fix + "; " + said;
     }
     return finding;
