@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/compile/compile.h"
-
 namespace shardscope {
 namespace {
 
@@ -35,8 +33,6 @@ StrategySearch::Outcome StrategySearch::run(const RunConfig& config, const Searc
       for (const Found& found : *progress.found)
         if (known.insert(found.index).second) news.found.push_back(found);
     });
-  } catch (const Cancelled&) {
-    // What was found so far is in the news.
   } catch (const Failure& failure) {
     outcome.errors = failure.errors();
   } catch (const std::exception& fault) {
@@ -55,11 +51,7 @@ void StrategySearch::start(const RunConfig& config, const SearchWish& wish) {
   emit started();
 }
 
-void StrategySearch::stop() {
-  if (!is_running()) return;
-  is_stopped_ = true;
-  job_.stop();
-}
+void StrategySearch::stop() { job_.stop(); }
 
 void StrategySearch::forget() {
   job_.cancel();
@@ -73,7 +65,6 @@ void StrategySearch::forget() {
   result_.reset();
   errors_.clear();
   done_ = candidates_ = 0;
-  is_stopped_ = false;
   emit ended();
 }
 
@@ -86,7 +77,6 @@ void StrategySearch::keep_that_of(const StrategySearch& other) {
   candidates_ = other.candidates_;
   result_ = other.result_;
   errors_ = other.errors_;
-  is_stopped_ = other.is_stopped_;
   emit started();
   add(other.found_);
   emit ended();
@@ -124,7 +114,6 @@ void StrategySearch::take(Outcome outcome) {
   news_.reset();
   errors_ = std::move(outcome.errors);
   result_ = std::move(outcome.result);
-  if (result_) is_stopped_ = result_->stopped;
   emit ended();
 }
 

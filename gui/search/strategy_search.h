@@ -25,7 +25,7 @@ class StrategySearch : public QObject {
   void keep_that_of(const StrategySearch& other);  // what it has found so far
 
   bool is_running() const { return job_.is_busy(); }
-  bool is_stopped() const { return is_stopped_; }  // before its end
+  bool is_stopped() const { return result_ && result_->stopped; }  // before its end
   bool any() const { return config_.has_value(); }
   // In the order in which they came; of those of one candidate the last holds.
   const std::vector<Found>& found() const { return found_; }
@@ -35,7 +35,7 @@ class StrategySearch : public QObject {
   const std::vector<int>& front() const { return front_rows_; }
   int64_t done() const { return done_; }
   int64_t candidates() const { return candidates_; }
-  // At the end, and of a search that was stopped once it had counted its candidates.
+  // At the end, and of a search that was stopped.
   const std::optional<SearchResult>& result() const { return result_; }
   const std::vector<Error>& errors() const { return errors_; }
   // What was searched.
@@ -74,7 +74,6 @@ class StrategySearch : public QObject {
   int64_t done_ = 0, candidates_ = 0;
   std::optional<SearchResult> result_;
   std::vector<Error> errors_;
-  bool is_stopped_ = false;
   std::shared_ptr<News> news_;
   QTimer timer_;
   WorkerThreads thread_{1};
