@@ -101,4 +101,10 @@ std::string exact_bytes(double bytes) {
   return exact_number(std::llround(bytes)) + " B";
 }
 
+std::pair<std::string, std::string> compared_bytes(double one, double other) {
+  std::pair texts(bytes_text(one), bytes_text(other));
+  if (texts.first == texts.second) texts = {exact_bytes(one), exact_bytes(other)};
+  return texts;
+}
+
 }  // namespace shardscope

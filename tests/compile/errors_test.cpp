@@ -202,6 +202,8 @@ class ErrorsTest : public QObject {
     const Plan larger = compile({decoder(), machine});
     const std::optional<Error> excess = host_memory_excess(larger);
     QVERIFY(excess.has_value());
+    const std::vector<Error> refused = errors_of([&] { require_host_memory(larger, false); });
+    QVERIFY(refused.size() == 1 && refused[0].message == excess->message);
     QCOMPARE(excess->message, "the heaviest device needs " + bytes_text(double(larger.totals.memory_total)) +
                                   ", a device of small has 1.00 MiB");
   }

@@ -126,9 +126,9 @@ class LintTest : public QObject {
 
   void a_change_that_is_not_enough_is_reported_with_its_time_in_three_digits() {
     const Plan plan = compile({system_run("parallax_decoder", {"sharding.memory_limit_mib=1"}), reference_host()});
-    const Finding* found = nullptr;
     const LintReport report = lint_for(plan, "memory");
-    QVERIFY((found = find_rule(report, "memory")) && !found->fix);
+    const Finding* found = find_rule(report, "memory");
+    QVERIFY(found && !found->fix);
     const QString text = QString::fromStdString(found->no_fix);
     QVERIFY2(text.contains(" a step, and this would still be so"), qPrintable(text));
     static const QRegularExpression time("would (save|cost) \\d[\\d.]{0,4} (\u00b5s|ms|s) a step");

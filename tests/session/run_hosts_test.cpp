@@ -178,9 +178,10 @@ class RunHostsTest : public QObject {
                                       "there program 00f, here program " +
                                           here.section("program ", 1) + "; install one everywhere";
     QTest::newRow("a build that does not tell") << "code" << QVariant() << "there not known, here " + here;
-    QTest::newRow("too little memory") << "memory_bytes" << QVariant((3 << 20) - 1)
-                                       << "host b (ranks 4 to 5): the ranks need 3.00 MiB together, the host has 3.00 "
-                                          "MiB (split more, or use a smaller batch; --force trains all the same)";
+    QTest::newRow("too little memory")
+        << "memory_bytes" << QVariant((3 << 20) - 1)
+        << "host b (ranks 4 to 5): the ranks need 3,145,728 B together, the host has "
+           "3,145,727 B (split more, or use a smaller batch; --force trains all the same)";
   }
 
   void a_host_that_cannot_have_its_ranks_is_named_with_the_reason() {

@@ -424,6 +424,9 @@ class GeometryTest : public QObject {
     QCOMPARE(exact_bytes(std::numeric_limits<double>::max()), bytes_text(std::numeric_limits<double>::max()));
     QVERIFY(bytes_text(std::numeric_limits<double>::max()).size() < 20);
     QVERIFY(seconds_text(std::numeric_limits<double>::max()).size() < 20);
+    QVERIFY(compared_bytes(3 << 20, 2 << 20) == std::pair(std::string("3.00 MiB"), std::string("2.00 MiB")));
+    QVERIFY(compared_bytes(3 << 20, (3 << 20) - 1) ==
+            std::pair(std::string("3,145,728 B"), std::string("3,145,727 B")));
     QCOMPARE(signed_text(-2048, bytes_text), std::string("\u22122.00 KiB"));
     QCOMPARE(ratio_text(103, 100), std::string("+3.0 %"));
     QCOMPARE(device_text({0, 1, 2, 3, 6}), std::string("0\u20133, 6"));

@@ -11,8 +11,8 @@ std::vector<Fault> memory_faults(const LintSubject& subject) {
   if (limit == 0 || needed <= limit) return {};
   Fault fault;
   fault.place = subject.config.sharding.memory_limit_mib ? "sharding.memory_limit_mib" : "schedule.rematerialise";
-  fault.message =
-      fmt::format("the heaviest device needs {} and has {}", bytes_text(double(needed)), bytes_text(double(limit)));
+  const auto [more, less] = compared_bytes(double(needed), double(limit));
+  fault.message = fmt::format("the heaviest device needs {} and has {}", more, less);
   fault.bytes = needed - limit;
   const ScheduleConfig& schedule = subject.config.schedule;
   if (subject.config.trains()) {
