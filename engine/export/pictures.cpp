@@ -93,6 +93,10 @@ void draw(const ExportSource& source, const ExportChoice& choice, ExportTarget& 
     fail(fmt::format("pictures are drawn by '{}', which is not there", program.string()), "build it: ./run build");
   }
   if (choice.page == "run") run_of(source, "a picture of its curves");
+  if (choice.page == "search") {
+    throw Failure(Error{"no_search", "a plan has no search of its own", at_argument("--page search"),
+                        "'shardrun search FILE' prints one; the window exports the one on its page Search"});
+  }
   const MemoryFile run_file(source.plan->run_file), machine(machine_text(source.plan->machine)), picture;
   std::vector<std::string> words = {program.string(), "--export",     form,        "--page",      choice.page,
                                     "--out",          picture.path(), "--machine", machine.path()};

@@ -16,14 +16,14 @@ const char* name_of(SearchObjective objective) {
 
 std::string conclusion_of(const SearchResult& result, SearchObjective objective) {
   const SearchSpaceCounts& space = result.space;
-  if (space.dropped > 0) {
-    return fmt::format("Heuristic: {} left out by likely times and memory, without proof.",
-                       counted(space.dropped, "candidate"));
-  }
-  if (space.open == 0) return "Exact: nothing in this space is better.";
-  if (result.gap > 0) return fmt::format("What is left could be better by {:.1f} % at most.", 100 * result.gap);
-  return fmt::format("Nothing is better than the best by {}. {} may still be on the front.", name_of(objective),
-                     counted(space.open, "open candidate"));
+  if (space.open == 0 && space.dropped == 0) return "Exact: nothing in this space is better.";
+  std::string text = result.gap > 0 ? fmt::format("What is left could be better by {:.1f} % at most.", 100 * result.gap)
+                                    : fmt::format("Nothing is better than the best by {}.", name_of(objective));
+  if (space.dropped > 0)
+    text += fmt::format(" The heuristic left out {} by likely time and memory.", counted(space.dropped, "candidate"));
+  if (space.open > 0 && (result.gap == 0 || space.dropped > 0))
+    text += fmt::format(" {} may still be on the front.", counted(space.open, "open candidate"));
+  return text;
 }
 
 }  // namespace shardscope

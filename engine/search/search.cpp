@@ -144,9 +144,12 @@ class Search {
       const Open first = *open.begin();
       open.erase(open.begin());
       if (is_beaten(first.bound)) ++result_.space.dominated;
-      else if (request_.heuristic && level >= by_layers && is_beaten(first.bound.scaled(likely_time, likely_memory)))
+      else if (request_.heuristic && level >= by_layers && is_beaten(first.bound.scaled(likely_time, likely_memory))) {
         ++result_.space.dropped;
-      else round.push_back(first);
+        least_dropped_ = std::min(least_dropped_, value_of(first.bound, request_.objective));
+      } else {
+        round.push_back(first);
+      }
     }
     try {
       if (level >= by_layers) plan(round);
@@ -243,12 +246,14 @@ class Search {
     if (progress_) progress_({result_.space.candidates - open_count(), result_.space.candidates, &found_});
   }
 
+  // `least`: of the open candidates.
   void finish(double least) {
+    least = std::min(least, least_dropped_);
     result_.front = pareto_front(found_);
     result_.fastest.assign(found_.begin(),
                            found_.begin() + static_cast<std::ptrdiff_t>(std::min(fastest_count, found_.size())));
     if (found_.empty()) {
-      result_.gap = result_.space.open > 0 ? 1 : 0;
+      result_.gap = result_.space.open + result_.space.dropped > 0 ? 1 : 0;
       if (nearest_) result_.smallest_refused = text_of(nearest_->candidate);
       return;
     }
@@ -265,8 +270,9 @@ class Search {
   std::vector<Candidate> all_;
   std::vector<std::set<Open, Before>> open_;  // by level
   double memory_limit_ = 0, time_limit_ = 0;
-  std::vector<Found> found_;      // within the limits, by time
-  std::optional<Found> nearest_;  // above them, the smallest
+  std::vector<Found> found_;                                        // within the limits, by time
+  std::optional<Found> nearest_;                                    // above them, the smallest
+  double least_dropped_ = std::numeric_limits<double>::infinity();  // value that a dropped candidate could have
   SearchResult result_;
 };
 
@@ -279,7 +285,7 @@ std::optional<Found> plan_candidate(const SearchRequest& request, const Bounds& 
   try {
     const Plan plan = compile({run_of(request.plan.config, candidate), request.plan.machine}, stop);
     found.seconds = plan.totals.seconds_per_step;
-    found.memory_bytes = static_cast<double>(plan.arena_bytes());
+    found.memory_bytes = static_cast<double>(plan.totals.device_bytes);
     for (const Simulation::Communication& of_stage : plan.simulation.communication) {
       if (found.seconds > 0) found.exposed_share = std::max(found.exposed_share, of_stage.exposed / found.seconds);
     }

@@ -55,8 +55,8 @@ struct SearchResult {
   SearchSpaceCounts space;
   std::vector<Found> front;  // by time: no other within the limits is faster and not larger, or smaller and not slower
   std::vector<Found> fastest;  // at most ten, the fastest within the limits
-  // How much better than the best by the objective what is left could be at most, as a share of the best; 0: not at
-  // all, though the front is exact only where none is open.
+  // How much better than the best by the objective what is open or dropped could be at most, as a share of the best; 0:
+  // not at all, though the front is exact only where there are none.
   double gap = 0;
   bool stopped = false;          // on request, before the end
   std::string smallest_refused;  // where nothing is within the limits: what comes nearest, for people

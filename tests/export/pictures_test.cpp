@@ -73,7 +73,6 @@ class PicturesTest : public QObject {
     QTest::newRow("pipeline") << "pipeline" << QByteArray("No pipeline");
     QTest::newRow("compare") << "compare" << QByteArray("the one that is shown");
     QTest::newRow("machine") << "machine" << QByteArray("Link rate");
-    QTest::newRow("search") << "search" << QByteArray("No search was made");
   }
   void each_page_can_be_drawn() {
     QFETCH(QString, page);
@@ -85,6 +84,10 @@ class PicturesTest : public QObject {
     static const QRegularExpression image("<image [^>]* height=\"([0-9]+)");
     for (auto found = image.globalMatch(svg); found.hasNext();)
       QVERIFY2(found.next().captured(1).toInt() < tallest_control, "pixels where shapes should be");
+  }
+
+  void a_plan_has_no_search_to_be_drawn() {
+    QCOMPARE(failure_code([&] { draw("svg", "search"); }), std::string("no_search"));
   }
 
   void other_forms_are_whole_files() {
