@@ -19,9 +19,9 @@ std::string plan_comparison(const std::string& setting, const std::vector<NamedP
   for (const auto& [name, plan] : plans) {
     const PlanTotals& totals = plan.totals;
     const auto memory = [&](MemoryCategory category) {
-      return bytes_text(static_cast<double>(totals.memory[static_cast<size_t>(category)]));
+      return bytes_text(static_cast<double>(totals.device_memory[static_cast<size_t>(category)]));
     };
-    table.add_row({name, bytes_text(static_cast<double>(totals.memory_total)), memory(MemoryCategory::activations),
+    table.add_row({name, bytes_text(static_cast<double>(totals.device_bytes)), memory(MemoryCategory::activations),
                    memory(MemoryCategory::gradients), memory(MemoryCategory::optimizer),
                    bytes_text(totals.wire_bytes_per_device), fmt::format("{:.2f}", totals.flops_per_device / 1e9),
                    fmt::format("{:.3g} s", totals.seconds_per_step)});

@@ -24,7 +24,7 @@ std::string pipeline_text(const Plan& plan) {
     const PlanTotals& totals = pipeline.totals[static_cast<size_t>(stage)];
     table.add_row({std::to_string(stage), fmt::format("{}", fmt::join(pipeline.layers_of(stage), " + ")),
                    std::to_string(pipeline.in_flight[static_cast<size_t>(stage)]),
-                   bytes_text(static_cast<double>(totals.memory_total)), bytes_text(totals.wire_bytes_per_device),
+                   bytes_text(static_cast<double>(totals.device_bytes)), bytes_text(totals.wire_bytes_per_device),
                    fmt::format("{:.2f}", totals.flops_per_device / 1e9),
                    fmt::format("{:.3g} s", totals.seconds_per_step),
                    fmt::format("{:.0f} %", 100 * plan.waiting_share(stage))});

@@ -36,14 +36,17 @@ std::string parameter_table(const Plan& plan) {
 }
 
 std::string memory_table(const Plan& plan) {
-  TextTable table({{"Memory per device"}, {"Size", Align::right}, {"Bytes", Align::right}});
+  const std::string title =
+      plan.stack.runs_here() ? "Memory per device" : fmt::format("Memory per device, as {} holds it", plan.stack.name);
+  TextTable table({{title}, {"Size", Align::right}, {"Bytes", Align::right}});
   auto add = [&](std::string label, int64_t bytes) {
     table.add_row({std::move(label), bytes_text(static_cast<double>(bytes)), std::to_string(bytes)});
   };
   for (int i = 0; i < memory_category_count; ++i) {
-    add(std::string(name(static_cast<MemoryCategory>(i))), plan.totals.memory[i]);
+    add(std::string(name(static_cast<MemoryCategory>(i))), plan.totals.device_memory[i]);
   }
-  add("total", plan.totals.memory_total);
+  if (!plan.stack.runs_here()) add("allocator", plan.totals.allocator_bytes);
+  add("total", plan.totals.device_bytes);
   return table.text();
 }
 

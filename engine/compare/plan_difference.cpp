@@ -112,11 +112,13 @@ PlanDifference difference_of(const Plan& before, const Plan& after) {
   difference.layouts = layouts_of(before, after);
   difference.before_seconds = before.simulation.seconds;
   difference.after_seconds = after.simulation.seconds;
-  difference.memory.push_back({"total", before.totals.memory_total, after.totals.memory_total});
-  for (size_t i = 0; i < before.totals.memory.size(); ++i) {
-    difference.memory.push_back(
-        {std::string(name(static_cast<MemoryCategory>(i))), before.totals.memory[i], after.totals.memory[i]});
+  difference.memory.push_back({"total", before.totals.device_bytes, after.totals.device_bytes});
+  for (size_t i = 0; i < before.totals.device_memory.size(); ++i) {
+    difference.memory.push_back({std::string(name(static_cast<MemoryCategory>(i))), before.totals.device_memory[i],
+                                 after.totals.device_memory[i]});
   }
+  if (before.totals.allocator_bytes + after.totals.allocator_bytes > 0)
+    difference.memory.push_back({"allocator", before.totals.allocator_bytes, after.totals.allocator_bytes});
   const double step = std::max(difference.before_seconds, difference.after_seconds);
   for (const auto& [name, pair] : paired(time_causes(before), time_causes(after))) {
     const auto& [first, second] = pair;

@@ -21,6 +21,7 @@
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/order_simulation.h"
 #include "engine/plan/schedules/schedule.h"
+#include "engine/plan/stack_memory.h"
 #include "engine/plan/stages.h"
 
 namespace shardscope {
@@ -153,7 +154,9 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   problem.reshard_after_forward = given_up(config.sharding.zero, graph);
   problem.microbatches = config.schedule.microbatches;
   problem.staged = staged;
-  problem.memory_limit_bytes = memory_limit(config.sharding, prices.machine());
+  plan.memory_limit_bytes = memory_limit(config.sharding, prices.machine());
+  // Of what another software stack holds, the layout search knows nothing.
+  if (plan.stack.runs_here()) problem.memory_limit_bytes = plan.memory_limit_bytes;
   const Scheduling scheduling{problem.memory_limit_bytes, config.schedule.overlap};
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made =
@@ -189,6 +192,12 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   plan.program = std::move(lowered.program);
   plan.spec_lines = resolved.spec_lines;
   plan.pins = pins.places;
+  if (!plan.stack.runs_here()) {
+    pass("memory of the stack", [&] {
+      hold_as_stack(plan);
+      return true;
+    });
+  }
   plan.bf16_products = bf16_products(plan);
   plan.warnings = resolved.warnings;
   append(plan.warnings, notes(run, graph));

@@ -79,9 +79,9 @@ std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const st
 PlanTotals total(const Program& program, const ArenaLayout& arena, const Simulation& simulation, int stage) {
   PlanTotals totals;
   const MemoryPeak peak = memory_peak(arena);
-  totals.memory = peak.categories;
+  totals.memory = totals.device_memory = peak.categories;
   totals.live_lower_bound = peak.live_bytes;
-  totals.memory_total = arena.bytes;
+  totals.memory_total = totals.device_bytes = arena.bytes;
   for (const Instruction& instruction : program.main_instructions(stage)) {
     totals.wire_bytes_per_device += instruction.wire_bytes();
     totals.flops_per_device += instruction.flops();
@@ -118,7 +118,7 @@ std::string bf16_products(const Plan& plan) {
 std::vector<Error> warnings(const Plan& plan, std::optional<int64_t> memory_limit_mib) {
   std::vector<Error> list;
   if (std::optional<Error> excess = host_memory_excess(plan)) list.push_back(std::move(*excess));
-  const int64_t needed = plan.totals.memory_total;
+  const int64_t needed = plan.totals.device_bytes;
   if (memory_limit_mib && needed > *memory_limit_mib << 20) {
     const int64_t needed_mib = (needed + (1 << 20) - 1) >> 20;
     list.push_back({"memory",

@@ -37,7 +37,7 @@ std::string summary_table(const Plan& plan) {
                 {"Machine", plan.machine.name},
                 {"Devices", std::to_string(plan.mesh.device_count())},
                 {"Predicted step", ms_text(totals.seconds_per_step)},
-                {"Memory of the heaviest device", mib_text(double(totals.memory_total))},
+                {"Memory of the heaviest device", mib_text(double(totals.device_bytes))},
                 {"Sent by a device in a step", mib_text(totals.wire_bytes_per_device)},
                 {"Computed by a device in a step", fmt::format("{:.4g} GFLOP", totals.flops_per_device / 1e9)},
                 {"Communication", fmt::format("{} exposed, {} hidden", ms_text(exposed), ms_text(hidden))}};
@@ -75,18 +75,20 @@ std::string memory_chapter(const Plan& plan) {
     BarRow bar{plan.pipeline.axis ? fmt::format("stage {}", stage) : "each device", {}};
     std::vector<std::string> row{bar.name};
     for (int c = 0; c < memory_category_count; ++c) {
-      const double bytes = double(totals.memory[static_cast<size_t>(c)]);
+      const double bytes = double(totals.device_memory[static_cast<size_t>(c)]);
       bar.parts.push_back({std::string(name(static_cast<MemoryCategory>(c))), bytes / (1 << 20)});
       row.push_back(mib_text(bytes));
     }
-    row.push_back(mib_text(double(totals.memory_total)));
+    if (!plan.stack.runs_here()) row.push_back(mib_text(double(totals.allocator_bytes)));
+    row.push_back(mib_text(double(totals.device_bytes)));
     bars.push_back(std::move(bar));
     rows.push_back(std::move(row));
   }
   std::vector<HtmlColumn> columns{{""}};
   for (int c = 0; c < memory_category_count; ++c)
     columns.push_back({std::string(name(static_cast<MemoryCategory>(c))), true});
-  columns.push_back({"arena", true});
+  if (!plan.stack.runs_here()) columns.push_back({"allocator", true});
+  columns.push_back({"all", true});
   return svg_bars(bars, "MiB") + html_table(columns, rows);
 }
 

@@ -16,7 +16,7 @@ void write_pipeline_table(const ExportSource& source, const ExportChoice&, Table
     const size_t index = static_cast<size_t>(stage);
     table.row(stage, plan.devices_of_stage(stage).size(), fmt::format("{}", fmt::join(pipeline.layers_of(stage), "+")),
               pipeline.shape.chunks, pipeline.shape.microbatches,
-              index < pipeline.in_flight.size() ? pipeline.in_flight[index] : 1, totals.memory_total,
+              index < pipeline.in_flight.size() ? pipeline.in_flight[index] : 1, totals.device_bytes,
               totals.wire_bytes_per_device, totals.flops_per_device, totals.seconds_per_step,
               plan.waiting_share(stage) * plan.totals.seconds_per_step);
   }

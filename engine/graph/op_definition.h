@@ -70,6 +70,8 @@ class OpDefinition {
   virtual bool accumulates() const { return false; }
   // False where the kernel reads and writes nothing, so that it costs no more than its start.
   virtual bool touches_memory() const { return true; }
+  // True where each result has elements of the one operand as they are, so that a view of it would do.
+  virtual bool is_view() const { return false; }
   // Of results (q, p, c, ...) of which each (q, p) has rows of no use behind the first ones: the operand that says how
   // many those are, i32 (q, p, n), summed over n; else -1. An all-to-all between q and p moves no others.
   virtual int counts_operand() const { return -1; }

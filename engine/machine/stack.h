@@ -49,6 +49,7 @@ struct StackOverlap {
 // What the stack's process holds on a device.
 struct StackMemory {
   bool narrow_activations = false;  // activations are held, and moved, in the 16-bit type of the products
+  bool gathers_again = false;       // backward gathers the operands of products again, which forward lets go
   double logits_copies = 0;         // of the logits in f32 that the loss holds beside the plan's
   double gradient_bytes = 0;        // of each parameter for gradients beside those that add up
   double allocator = 1;             // times what is held: rounding and fragments of the allocator

@@ -51,6 +51,9 @@ JsonType<StackMemory> memory() {
   return ObjectKeys<StackMemory>("What the process holds on a device.")
       .optional("narrow_activations", &StackMemory::narrow_activations, flag(),
                 "Activations are held, and moved, in the 16-bit type of the products.")
+      .optional(
+          "gathers_again", &StackMemory::gathers_again, flag(),
+          "Of activations that are gathered for a product, the parts are kept for backward, which gathers them again.")
       .optional("logits_copies", &StackMemory::logits_copies, number(0, 100),
                 "Copies of the logits in f32 that the loss holds beside the plan's.")
       .optional("gradient_bytes", &StackMemory::gradient_bytes, number(0, 8),

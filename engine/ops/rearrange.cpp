@@ -14,6 +14,7 @@ namespace {
 class Rearrange : public LabelledOp {
  public:
   std::string_view name() const override { return "rearrange"; }
+  bool is_view() const override { return true; }
 
   OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {
     OpSignature signature = LabelledOp::infer(attributes, operands);

@@ -73,6 +73,7 @@ class Concatenate : public PartsOp {
 class Split : public PartsOp {
  public:
   std::string_view name() const override { return "split"; }
+  bool is_view() const override { return true; }
   void gradient(GradientContext& context) const override;
 
  protected:

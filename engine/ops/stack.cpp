@@ -51,6 +51,7 @@ class Stack : public StackingOp {
 class Unstack : public StackingOp {
  public:
   std::string_view name() const override { return "unstack"; }
+  bool is_view() const override { return true; }
   void gradient(GradientContext& context) const override;
 
  protected:

@@ -31,12 +31,12 @@ std::optional<Error> host_memory_excess(int64_t rank_bytes, int ranks, int64_t m
 
 std::optional<Error> host_memory_excess(const Plan& plan) {
   const Device& device = plan.machine.device;
-  const int64_t bytes = plan.totals.memory_total;
   if (device.kind == DeviceKind::host_cores)
-    return host_memory_excess(bytes, plan.ranks_on_host(), device.memory_bytes);
-  return excess(bytes, device.memory_bytes, [&](const std::string& needed, const std::string& available) {
-    return fmt::format("the heaviest device needs {}, a device of {} has {}", needed, plan.machine.name, available);
-  });
+    return host_memory_excess(plan.totals.memory_total, plan.ranks_on_host(), device.memory_bytes);
+  return excess(
+      plan.totals.device_bytes, device.memory_bytes, [&](const std::string& needed, const std::string& available) {
+        return fmt::format("the heaviest device needs {}, a device of {} has {}", needed, plan.machine.name, available);
+      });
 }
 
 void require_host_memory(const Plan& plan, bool force) { require(host_memory_excess(plan), force); }

@@ -64,8 +64,13 @@ struct PassTime {
 
 // Of one run of the main sequence, on the devices of a stage; or of all stages: the largest of each.
 struct PlanTotals {
-  CategoryBytes memory{};        // bytes per device at the peak, by category
-  int64_t memory_total = 0;      // bytes of the arena
+  CategoryBytes memory{};    // bytes per device at the peak, by category
+  int64_t memory_total = 0;  // bytes of the arena
+  // What a device of the plan's machine holds at its peak, as the plan's software stack holds it; by this program these
+  // are `memory` and the arena.
+  CategoryBytes device_memory{};
+  int64_t allocator_bytes = 0;   // of the stack's allocator and libraries
+  int64_t device_bytes = 0;      // all of it
   int64_t live_lower_bound = 0;  // largest sum of live buffers
   double wire_bytes_per_device = 0;
   double flops_per_device = 0;
@@ -117,6 +122,7 @@ struct Plan {
   std::vector<std::vector<int>> input_values = std::vector<std::vector<int>>(1);
   std::vector<Metric> metrics;             // loss first
   std::vector<ExpertLayer> expert_layers;  // in the order of the model
+  int64_t memory_limit_bytes = 0;          // of a device: the run file's, else the machine's for a rank; 0: not known
   PlanTotals totals;
   // What the layout search priced (mode fastest): a step's instructions one after the other, of all stages together.
   struct {

@@ -1,11 +1,13 @@
 #include "engine/plan/stack_memory.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "engine/base/align.h"
 #include "engine/graph/op_definition.h"
 #include "engine/plan/packing.h"
+#include "engine/plan/value_lives.h"
 #include "engine/shard/fused_chains.h"
 #include "engine/shard/stack_types.h"
 
@@ -13,65 +15,176 @@ namespace shardscope {
 
 namespace {
 
-class HeldBuffers {
+// The arrays that a stack holds: those of the plan's buffers, of which an in-place op makes two, the second where the
+// first ends.
+class HeldArrays {
  public:
-  HeldBuffers(const Plan& plan, const ArenaLayout& arena, int stage)
-      : plan_(plan), graph_(*plan.graph), arena_(arena), stage_(stage), buffers_(arena.buffers) {
+  HeldArrays(const Plan& plan, const ArenaLayout& arena, int stage)
+      : plan_(plan), graph_(*plan.graph), arena_(arena), stage_(stage), array_of_(arena.buffer_of) {
     if (plan.stack.memory.narrow_activations) types_ = StackTypes(graph_);
     if (plan.stack.fusion.elementwise) chains_.emplace(graph_);
+    find_weights();
+    find_arrays();
   }
 
   CategoryBytes run() {
-    for (size_t b = 0; b < buffers_.size(); ++b) narrow(b);
+    for (Buffer& array : arrays_) narrow(array);
     for (const Task& task : plan_.program.tasks) {
       for (const Instruction& instruction : task.instructions) {
         if (!instruction.as<Compute>()) continue;
-        join_cast(instruction);
+        join_views(instruction);
         if (plan_.stack.attention.kernel == AttentionKernel::scores) keep_scores(instruction);
       }
     }
+    if (plan_.stack.memory.gathers_again) keep_parts();
     if (chains_) drop_recomputed();
     copy_logits();
-    const LivePeak peak = live_peak(buffers_, arena_.length);
+    const LivePeak peak = live_peak(arrays_, arena_.length);
     CategoryBytes categories{};
-    for (const Buffer& buffer : buffers_) {
-      if (buffer.first > peak.position || peak.position > buffer.last) continue;
-      categories[static_cast<size_t>(buffer.category)] += round_up(buffer.bytes);
+    for (const Buffer& array : arrays_) {
+      if (array.first > peak.position || peak.position > array.last) continue;
+      categories[static_cast<size_t>(array.category)] += round_up(array.bytes);
     }
     categories[static_cast<size_t>(MemoryCategory::gradients)] += copies_of_gradients();
     return categories;
   }
 
  private:
-  int buffer_of(int value) const { return arena_.buffer_of[static_cast<size_t>(value)]; }
-  Buffer& at(int buffer) { return buffers_[static_cast<size_t>(buffer)]; }
-  ValueId graph_value(int value) const { return plan_.program.values[static_cast<size_t>(value)].graph_value; }
-
-  void narrow(size_t b) {
-    Buffer& buffer = buffers_[b];
-    if (buffer.value < 0) return;
-    const bool is_message = buffer_of(buffer.value) != static_cast<int>(b);
-    if (is_message) {
-      buffer.bytes = 0;
-    } else {
-      buffer.bytes = static_cast<int64_t>(static_cast<double>(buffer.bytes) * types_.share(graph_value(buffer.value)));
+  void find_arrays() {
+    arrays_ = arena_.buffers;
+    for (size_t b = 0; b < arrays_.size(); ++b) {
+      Buffer& buffer = arrays_[b];
+      const bool is_message =
+          buffer.value >= 0 && arena_.buffer_of[static_cast<size_t>(buffer.value)] != static_cast<int>(b);
+      if (is_message) buffer.bytes = 0;
+    }
+    const std::vector<ValueLife> lives = value_lives(plan_.program, graph_, stage_);
+    const std::vector<bool> is_computed = computed_values();
+    std::vector<int> made_in_place;
+    for (size_t v = 0; v < array_of_.size(); ++v) {
+      if (array_of_[v] < 0 || lives[v].last < 0) continue;
+      const Buffer& buffer = array(static_cast<int>(v));
+      if (!buffer.persistent && buffer.value != static_cast<int>(v)) made_in_place.push_back(static_cast<int>(v));
+    }
+    std::ranges::stable_sort(made_in_place, {}, [&](int value) { return lives[static_cast<size_t>(value)].first; });
+    std::vector<int> newest(arrays_.size());
+    std::iota(newest.begin(), newest.end(), 0);
+    for (int value : made_in_place) {
+      int& before = newest[static_cast<size_t>(arena_.buffer_of[static_cast<size_t>(value)])];
+      const int first = lives[static_cast<size_t>(value)].first;
+      if (first > arrays_[static_cast<size_t>(before)].first) {
+        Buffer next = arrays_[static_cast<size_t>(before)];
+        arrays_[static_cast<size_t>(before)].last = first - 1;
+        next.value = value;
+        next.first = first;
+        if (next.category == MemoryCategory::collectives && is_computed[static_cast<size_t>(value)])
+          next.category = MemoryCategory::activations;
+        before = static_cast<int>(arrays_.size());
+        arrays_.push_back(next);
+      }
+      array_of_[static_cast<size_t>(value)] = before;
     }
   }
 
-  void join_cast(const Instruction& instruction) {
-    const Op& op = graph_.ops[static_cast<size_t>(instruction.op)];
-    if (!types_.is_no_work(graph_, op)) return;
-    const int from = buffer_of(instruction.operands()[0]), to = buffer_of(instruction.results()[0]);
-    if (from < 0 || to < 0 || from == to) return;
-    Buffer &source = at(from), &cast = at(to);
-    if (source.slot_count > cast.slot_count) std::swap(source.category, cast.category);
-    if (cast.slot_count > source.slot_count) {
-      source.bytes = cast.bytes;
-      source.slot_count = cast.slot_count;
+  std::vector<bool> computed_values() const {
+    std::vector<bool> computed(plan_.program.values.size());
+    for (const Task& task : plan_.program.tasks) {
+      for (const Instruction& instruction : task.instructions) {
+        if (!instruction.as<Compute>()) continue;
+        for (int value : instruction.results()) computed[static_cast<size_t>(value)] = true;
+      }
     }
-    source.first = std::min(source.first, cast.first);
-    source.last = std::max(source.last, cast.last);
-    cast.bytes = 0;
+    return computed;
+  }
+
+  // Values that states alone decide.
+  void find_weights() {
+    is_of_weights_.resize(graph_.values.size());
+    for (size_t v = 0; v < graph_.values.size(); ++v) is_of_weights_[v] = graph_.values[v].kind == ValueKind::state;
+    for (const Op& op : graph_.ops) {
+      if (op.inputs.empty()) continue;
+      const bool of_weights =
+          std::ranges::all_of(op.inputs, [&](ValueId v) { return is_of_weights_[static_cast<size_t>(v)]; });
+      for (ValueId output : op.outputs) is_of_weights_[static_cast<size_t>(output)] = of_weights;
+    }
+  }
+
+  Buffer& array(int value) { return arrays_[static_cast<size_t>(array_of_[static_cast<size_t>(value)])]; }
+  ValueId graph_value(int value) const { return plan_.program.values[static_cast<size_t>(value)].graph_value; }
+
+  void narrow(Buffer& array) const {
+    if (array.value < 0) return;
+    array.bytes = static_cast<int64_t>(static_cast<double>(array.bytes) * types_.share(graph_value(array.value)));
+  }
+
+  // The cast of an array, and parts of one weight, are the array.
+  void join_views(const Instruction& instruction) {
+    const Op& op = graph_.ops[static_cast<size_t>(instruction.op)];
+    const bool is_cast = types_.is_no_work(graph_, op);
+    if (!is_cast && !is_view_of_weight(op)) return;
+    for (int result : instruction.results()) {
+      int& from = array_of_[static_cast<size_t>(instruction.operands()[0])];
+      int& to = array_of_[static_cast<size_t>(result)];
+      if (from < 0 || to < 0 || from == to) continue;
+      Buffer &source = arrays_[static_cast<size_t>(from)], &view = arrays_[static_cast<size_t>(to)];
+      if (source.slot_count > view.slot_count) std::swap(source.category, view.category);
+      if (is_cast && view.slot_count > source.slot_count) {
+        source.bytes = view.bytes;
+        source.slot_count = view.slot_count;
+      }
+      source.first = std::min(source.first, view.first);
+      source.last = std::max(source.last, view.last);
+      view.bytes = 0;
+      to = from;
+    }
+  }
+
+  bool is_view_of_weight(const Op& op) const {
+    return op.definition->is_view() && is_of_weights_[static_cast<size_t>(op.inputs[0])];
+  }
+
+  // Of what forward gathers for itself and for backward.
+  void keep_parts() {
+    const std::vector<int> last_in_forward = last_uses_in_forward();
+    for (const Task& task : plan_.program.tasks) {
+      if (task.phase != Phase::forward) continue;
+      for (const Instruction& instruction : task.instructions) {
+        const CollectiveStart* start = instruction.as<CollectiveStart>();
+        if (!start || start->kind != InstructionKind::all_gather) continue;
+        for (size_t i = 0; i < start->operands.size(); ++i) {
+          const int part = start->operands[i], whole = start->destinations[i];
+          const int of_part = array_of_[static_cast<size_t>(part)], of_whole = array_of_[static_cast<size_t>(whole)];
+          if (is_of_weights_[static_cast<size_t>(graph_value(whole))] || of_part < 0 || of_whole < 0) continue;
+          Buffer &kept = arrays_[static_cast<size_t>(of_part)], &gathered = arrays_[static_cast<size_t>(of_whole)];
+          const int end = last_in_forward[static_cast<size_t>(of_whole)];
+          if (gathered.last <= end || kept.persistent) continue;
+          kept.last = std::max(kept.last, gathered.last);
+          kept.bytes = kept.bytes / kept.slot_count * std::max(kept.slot_count, gathered.slot_count);
+          kept.slot_count = std::max(kept.slot_count, gathered.slot_count);
+          kept.category = MemoryCategory::activations;
+          gathered.bytes /= gathered.slot_count;
+          gathered.slot_count = 1;
+          gathered.last = end;
+        }
+      }
+    }
+  }
+
+  // Per array the last position in a task of forward that reads it, or -1.
+  std::vector<int> last_uses_in_forward() const {
+    std::vector<int> last(arrays_.size(), -1);
+    for (const TaskRun& run : plan_.program.main(stage_).runs) {
+      const Task& task = plan_.program.tasks[static_cast<size_t>(run.task)];
+      if (!run.is_first || task.phase != Phase::forward) continue;
+      for (int place = 0; place < task.size(); ++place) {
+        for (int value : task.issued(place).operands()) {
+          const int array = array_of_[static_cast<size_t>(value)];
+          if (array >= 0)
+            last[static_cast<size_t>(array)] = std::max(last[static_cast<size_t>(array)], run.folded_first + place);
+        }
+      }
+    }
+    return last;
   }
 
   // With the sums of their rows, which backward needs as long.
@@ -82,19 +195,19 @@ class HeldBuffers {
     local_types(plan_.program.values, instruction.operands(), operands);
     const ScoreWork work = op.definition->scores(op.attributes, operands);
     if (work.scores == 0 || op.phase == Phase::backward || instruction.results().size() < 2) return;
-    const int sums = buffer_of(instruction.results()[1]);
-    if (sums < 0) return;
-    at(sums).bytes += static_cast<int64_t>(work.scores * bytes_of_score) * at(sums).slot_count;
+    const int sums = instruction.results()[1];
+    if (array_of_[static_cast<size_t>(sums)] < 0) return;
+    array(sums).bytes += static_cast<int64_t>(work.scores * bytes_of_score) * array(sums).slot_count;
   }
 
   // As long as the logits are there.
   void copy_logits() {
-    for (size_t v = 0; v < arena_.buffer_of.size(); ++v) {
+    for (size_t v = 0; v < array_of_.size(); ++v) {
       const ProgramValue& value = plan_.program.values[v];
-      if (arena_.buffer_of[v] < 0 || value.dtype != DType::f32) continue;
+      if (array_of_[v] < 0 || value.dtype != DType::f32) continue;
       for (const auto& [name, output] : graph_.outputs) {
         if (value.graph_value != output || graph_.type(output).shape.empty()) continue;
-        at(arena_.buffer_of[v]).bytes +=
+        array(static_cast<int>(v)).bytes +=
             static_cast<int64_t>(static_cast<double>(value.bytes()) * plan_.stack.memory.logits_copies);
       }
     }
@@ -129,28 +242,31 @@ class HeldBuffers {
         users[static_cast<size_t>(uncast(value))].push_back(static_cast<OpId>(i));
     }
     std::vector<int> of_graph_value(graph_.values.size(), -1);
-    for (size_t v = 0; v < arena_.buffer_of.size(); ++v) {
-      if (arena_.buffer_of[v] >= 0)
-        of_graph_value[static_cast<size_t>(graph_value(static_cast<int>(v)))] = arena_.buffer_of[v];
+    for (size_t v = 0; v < array_of_.size(); ++v) {
+      if (array_of_[v] >= 0) of_graph_value[static_cast<size_t>(graph_value(static_cast<int>(v)))] = array_of_[v];
     }
     for (const Op& op : graph_.ops) {
       if (op.phase != Phase::forward || !chains_->is_in_chain(op) || op.outputs.size() != 1) continue;
       if (types_.is_no_work(graph_, op)) continue;
       const auto value = static_cast<size_t>(op.outputs[0]);
-      const int buffer = of_graph_value[value];
-      if (buffer < 0 || at(buffer).persistent || at(buffer).value < 0) continue;
+      const int of_value = of_graph_value[value];
+      if (of_value < 0) continue;
+      Buffer& result = arrays_[static_cast<size_t>(of_value)];
+      if (result.persistent || result.value < 0) continue;
       const bool in_chains = std::ranges::all_of(users[value], [&](OpId user) {
         const Op& by = graph_.ops[static_cast<size_t>(user)];
         return by.phase == Phase::forward || chains_->is_in_chain(by);
       });
       const bool operands_held = std::ranges::all_of(op.inputs, [&](ValueId operand) {
-        const int held = of_graph_value[static_cast<size_t>(uncast(operand))];
-        return held >= 0 && held != buffer && at(held).bytes > 0 && at(held).last >= at(buffer).last;
+        const int of_operand = of_graph_value[static_cast<size_t>(uncast(operand))];
+        if (of_operand < 0 || of_operand == of_value) return false;
+        const Buffer& held = arrays_[static_cast<size_t>(of_operand)];
+        return held.bytes > 0 && held.last >= result.last;
       });
       if (!in_chains || !operands_held) continue;
-      at(buffer).bytes /= at(buffer).slot_count;
-      at(buffer).slot_count = 1;
-      at(buffer).last = at(buffer).first;
+      result.bytes /= result.slot_count;
+      result.slot_count = 1;
+      result.last = result.first;
     }
   }
 
@@ -158,15 +274,29 @@ class HeldBuffers {
   const Graph& graph_;
   const ArenaLayout& arena_;
   int stage_;
-  std::vector<Buffer> buffers_;
+  std::vector<Buffer> arrays_;
+  std::vector<bool> is_of_weights_;  // per graph value
+  std::vector<int> array_of_;        // per program value, or -1
   StackTypes types_;
   std::optional<FusedChains> chains_;
 };
 
 }  // namespace
 
-CategoryBytes held_by_stack(const Plan& plan, const ArenaLayout& arena, int stage) {
-  return HeldBuffers(plan, arena, stage).run();
+void hold_as_stack(Plan& plan) {
+  const StackMemory& stack = plan.stack.memory;
+  for (size_t stage = 0; stage < plan.arenas.size(); ++stage) {
+    PlanTotals& totals = plan.pipeline.totals[stage];
+    totals.device_memory = HeldArrays(plan, plan.arenas[stage], static_cast<int>(stage)).run();
+    const int64_t held = std::accumulate(totals.device_memory.begin(), totals.device_memory.end(), int64_t{0});
+    totals.allocator_bytes =
+        static_cast<int64_t>(static_cast<double>(held) * (stack.allocator - 1) + stack.fixed_bytes);
+    totals.device_bytes = held + totals.allocator_bytes;
+  }
+  const PlanTotals& heaviest = std::ranges::max(plan.pipeline.totals, {}, &PlanTotals::device_bytes);
+  plan.totals.device_memory = heaviest.device_memory;
+  plan.totals.allocator_bytes = heaviest.allocator_bytes;
+  plan.totals.device_bytes = heaviest.device_bytes;
 }
 
 }  // namespace shardscope

@@ -4,16 +4,22 @@
 
 namespace shardscope {
 
-// Bytes that a device of a stage holds at its peak, by category, as the plan's software stack holds what the plan does:
+// Says in the totals of a plan and of its stages what their devices hold at their peak, as the plan's software stack
+// holds what the plan does. A GPT layer then holds what Korthikanti et al. 2022 say ("Reducing Activation Recomputation
+// in Large Transformer Models").
 //
-//   - activations in the type of its products (StackTypes); of an array and its cast to the same type there only one
+//   - what an op makes in place is an array of its own, from then on
+//   - activations in the type of its products (StackTypes); of an array and its cast to the same type there only one;
+//     parts of one weight are the weight
 //   - a message is sent from the array itself
 //   - where attention's scores are arrays, their softmax is kept for backward, 2 bytes each
+//   - where backward gathers again, the parts are kept, and what forward gathered is let go after its last use there
 //   - where chains are fused, backward makes the results of elementwise ops again, from operands that are held anyway,
 //     where no product reads them
 //   - copies of the logits and of gradients, as the stack says
+//   - its allocator takes a share of all that, and it and libraries some bytes
 //
 // All other arrays and their lives are the plan's.
-CategoryBytes held_by_stack(const Plan& plan, const ArenaLayout& arena, int stage);
+void hold_as_stack(Plan& plan);
 
 }  // namespace shardscope

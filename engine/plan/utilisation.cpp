@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "engine/graph/op_definition.h"
 #include "engine/machine/topology.h"
-#include "engine/plan/stack_memory.h"
 
 namespace shardscope {
 
@@ -119,15 +117,8 @@ std::vector<StageMemory> memory_of_stages(const Plan& plan) {
   std::vector<StageMemory> stages;
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     const PlanTotals& totals = plan.pipeline.totals[static_cast<size_t>(stage)];
-    StageMemory memory{stage, plan.devices_of_stage(stage), totals.memory, 0, totals.memory_total};
-    if (!plan.stack.runs_here()) {
-      memory.categories = held_by_stack(plan, plan.arenas[static_cast<size_t>(stage)], stage);
-      const int64_t held = std::accumulate(memory.categories.begin(), memory.categories.end(), int64_t{0});
-      const StackMemory& stack = plan.stack.memory;
-      memory.allocator = static_cast<int64_t>(static_cast<double>(held) * (stack.allocator - 1) + stack.fixed_bytes);
-      memory.total = held + memory.allocator;
-    }
-    stages.push_back(std::move(memory));
+    stages.push_back(
+        {stage, plan.devices_of_stage(stage), totals.device_memory, totals.allocator_bytes, totals.device_bytes});
   }
   return stages;
 }

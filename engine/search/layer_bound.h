@@ -27,7 +27,7 @@ namespace shardscope {
 //
 // Memory. Of one stage: at a position of a task all that is in use there is in the arena at the same time; of the
 // layers that have been passed, and of those that have not. Of a stage of several: what is in use all the time, such as
-// states and what adds up.
+// states and what adds up. As another software stack holds a plan: of states alone.
 inline constexpr int64_t simulated_items = 4096;
 Bound layer_bound(const LayerProfile& profile, const Candidate& candidate, const std::vector<int>& chunks,
                   int64_t microbatches, bool coarse, const MachinePrices& prices);

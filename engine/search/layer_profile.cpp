@@ -240,9 +240,10 @@ class TaskClock {
 };
 
 // Where gradients add up, what of them a layer still holds behind backward is not the same in all plans: of backward
-// only the layer with which it begins counts, before which no layer has been passed.
+// only the layer with which it begins counts, before which no layer has been passed. Another software stack may hold
+// less than the arena: `stored` alone counts there, what is there all the time as it is.
 void take_memory(const Program& program, const Graph& graph, const Parts& parts, int threads, bool accumulates,
-                 LayerProfile& profile) {
+                 bool stored, LayerProfile& profile) {
   const ArenaLayout arena = plan_memory(program, graph, threads);
   const Sequence& main = program.main();
   const int part_count = profile.kept + 2, length = arena.length;
@@ -265,6 +266,7 @@ void take_memory(const Program& program, const Graph& graph, const Parts& parts,
   std::vector<std::vector<double>> in_use(static_cast<size_t>(part_count),
                                           std::vector<double>(static_cast<size_t>(length) + 1));
   for (const Buffer& buffer : arena.buffers) {
+    if (stored && !buffer.persistent) continue;
     const int part = buffer.value >= 0 ? std::max(0, parts.of_value(program.values[buffer.value].graph_value))
                                        : part_at[static_cast<size_t>(buffer.first)];
     std::vector<double>& row = in_use[static_cast<size_t>(part)];
@@ -478,7 +480,7 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
     }
   }
   if (stack.overlap.pipeline || !stack.runs_here()) profile.forward_message = profile.backward_message = 0;
-  take_memory(program, graph, parts, prices.machine().threads_per_rank(), accumulates, profile);
+  take_memory(program, graph, parts, prices.machine().threads_per_rank(), accumulates, !stack.runs_here(), profile);
   return profile;
 }
 

@@ -155,7 +155,7 @@ void FlowCause::show_result() {
   answer_->setText(tr("<b>%1</b><br>a step %2, memory %3, sent %4; edits that avoid it: %5, of %6 planned")
                        .arg(result_->best->edit.text.toHtmlEscaped(),
                             change_text(then.seconds_per_step, now.seconds_per_step, seconds_text),
-                            change_text(double(then.memory_total), double(now.memory_total), bytes_text),
+                            change_text(double(then.device_bytes), double(now.device_bytes), bytes_text),
                             change_text(then.wire_bytes_per_device, now.wire_bytes_per_device, bytes_text))
                        .arg(result_->removing)
                        .arg(result_->candidates));

@@ -17,7 +17,7 @@ struct Quantity {
 // `collectives`: how many the devices do in a step.
 std::array<Quantity, 4> quantities_of(const PlanTotals& totals, int64_t collectives) {
   const auto bytes = [](double value) { return Quantity{value, qt(bytes_text(value)), qt(exact_bytes(value))}; };
-  return {bytes(double(totals.memory_total)), bytes(totals.wire_bytes_per_device),
+  return {bytes(double(totals.device_bytes)), bytes(totals.wire_bytes_per_device),
           Quantity{totals.seconds_per_step, qt(seconds_text(totals.seconds_per_step)),
                    QString::number(totals.seconds_per_step, 'f', 6) + " s"},
           Quantity{double(collectives), QString::number(collectives), counted_text(collectives, "collective")}};

@@ -119,7 +119,7 @@ void PipelineStages::paintEvent(QPaintEvent*) {
     painter.setPen(theme().text);
     cell(behind, y, 62, qt(share_text(waits)), Qt::AlignRight);
     cell(behind + 66, y, 64, QString::number(pipeline.in_flight[size_t(stage)]), Qt::AlignRight);
-    cell(behind + 134, y, 84, qt(bytes_text(double(totals.memory_total))), Qt::AlignRight);
+    cell(behind + 134, y, 84, qt(bytes_text(double(totals.device_bytes))), Qt::AlignRight);
   }
 }
 
@@ -139,7 +139,7 @@ QString PipelineStages::tip_at(const QPointF& point) {
   lines << tr("holds the activations of up to %1 at a time")
                .arg(counted_text(plan->pipeline.in_flight[size_t(*stage)], "microbatch", "microbatches"));
   lines << tr("arena of %1; sends %2 a step")
-               .arg(qt(exact_bytes(double(totals.memory_total))), qt(bytes_text(totals.wire_bytes_per_device)));
+               .arg(qt(exact_bytes(double(totals.device_bytes))), qt(bytes_text(totals.wire_bytes_per_device)));
   return lines.join('\n');
 }
 

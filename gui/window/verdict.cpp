@@ -114,8 +114,8 @@ void Verdict::refresh(bool with_difference) {
   const bool difference = with_difference && before && planner.errors().empty();
   const PlanTotals& now = plan->totals;
   const PlanTotals& old = difference ? *before : now;
-  show_number(memory_field, double(now.memory_total), double(old.memory_total), difference, bytes_text,
-              tr("%1 on the heaviest device"), qt(exact_bytes(double(now.memory_total))));
+  show_number(memory_field, double(now.device_bytes), double(old.device_bytes), difference, bytes_text,
+              tr("%1 on the heaviest device"), qt(exact_bytes(double(now.device_bytes))));
   show_number(moved_field, now.wire_bytes_per_device, old.wire_bytes_per_device, difference, bytes_text,
               tr("%1 sent a step"),
               tr("%1 sent by each device in a step, %2 a device")

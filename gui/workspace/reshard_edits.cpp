@@ -313,7 +313,7 @@ EditSearch find_edit(const PlanSource& source, const Plan& plan, std::span<const
       if (memory_excess(other).empty() && !still_moves(other, plan, steps)) {
         ++search.removing;
         const auto rank = [](const PlanTotals& totals) {
-          return std::pair(totals.seconds_per_step, totals.memory_total);
+          return std::pair(totals.seconds_per_step, totals.device_bytes);
         };
         if (!search.best || rank(other.totals) < rank(search.best->totals))
           search.best = {std::move(edit), other.totals};

@@ -50,10 +50,23 @@ double fastest_link(const Plan& plan) {
   return rate;
 }
 
+constexpr int width = 1024, heads = 16, length = 512;
+
+const std::string mixed_precision =
+    R"("precision": {"compute": "bf16", "parameters": "bf16", "master": "f32", "gradients": "bf16"}, )";
+
+// GPT-2 has one kernel for query, key and value; the other three, and rotations.
 std::string gpt_config(int layers) {
-  return fmt::format(R"({{"model_type": "gpt2", "n_embd": 1024, "n_head": 16, "n_layer": {}, "n_positions": 512, )"
+  return fmt::format(R"({{"model_type": "gpt2", "n_embd": {}, "n_head": {}, "n_layer": {}, "n_positions": {}, )"
                      R"("vocab_size": 1024}})",
-                     layers);
+                     width, heads, layers, length);
+}
+std::string separate_config(int layers) {
+  return fmt::format(R"({{"model_type": "nemotron", "hidden_size": {0}, "num_attention_heads": {1}, )"
+                     R"("num_key_value_heads": {1}, "head_dim": {2}, "num_hidden_layers": {3}, )"
+                     R"("intermediate_size": {4}, "hidden_act": "gelu", "max_position_embeddings": {5}, )"
+                     R"("vocab_size": 1024}})",
+                     width, heads, width / heads, layers, 4 * width, length);
 }
 
 // A config.json in a folder of its own.
@@ -171,14 +184,29 @@ class StackPlansTest : public QObject {
     }
   }
 
+  void a_plan_fits_where_its_stack_holds_no_more_than_a_device_has() {
+    for (const char* preset : {"llama_tiny", "workshop_gpipe"}) {
+      for (const char* stack : {"shardscope", "megatron", "torchtitan"}) {
+        RunConfig config = config_of(preset, "dgx_h100", stack);
+        config.sharding.mode = LayoutMode::as_written;
+        const int64_t needed = compile(plan_request(config)).totals.device_bytes;
+        for (const int64_t memory : {needed, needed - 1}) {
+          config.machine = fmt::format(R"({{"name": "dgx_h100", "device": {{"memory_bytes": {}}}}})", memory);
+          const Plan plan = compile(plan_request(config));
+          QCOMPARE(plan.totals.device_bytes, needed);
+          QCOMPARE(plan.memory_limit_bytes, memory);
+          QCOMPARE(std::ranges::count(plan.warnings, "memory", &Error::code), memory < needed ? 1 : 0);
+        }
+      }
+    }
+  }
+
   // Adam in mixed precision: 2 bytes of each parameter, 2 of its gradient, 4 of its master copy and 8 of its moments
   // (Rajbhandari et al. 2020, "ZeRO").
   void states_take_sixteen_bytes_a_parameter_in_mixed_precision() {
     const Written written(gpt_config(2));
-    const Plan plan =
-        written.plan(R"("precision": {"compute": "bf16", "parameters": "bf16", "master": "f32", "gradients": "bf16"}, )"
-                     R"("strategy": {"microbatch_size": 1, "tensor": 1, "data": 1, "recompute": "none"})",
-                     4);
+    const Plan plan = written.plan(
+        mixed_precision + R"("strategy": {"microbatch_size": 1, "tensor": 1, "data": 1, "recompute": "none"})", 4);
     int64_t parameters = 0, bytes = 0;
     for (const ParameterPlan& parameter : plan.parameters) parameters += element_count(parameter.shape);
     // All gradients are there when the update begins.
@@ -187,6 +215,53 @@ class StackPlansTest : public QObject {
       bytes += held[static_cast<size_t>(category)];
     QVERIFY2(std::abs(static_cast<double>(bytes) / static_cast<double>(16 * parameters) - 1) < 0.01,
              qPrintable(QString("%1 bytes of %2 parameters").arg(bytes).arg(parameters)));
+  }
+
+  // Korthikanti et al. 2022, "Reducing Activation Recomputation in Large Transformer Models", equations 1 to 6 and
+  // table 2, without dropout (its mask of one byte after attention and the feed-forward, and in attention mask and
+  // result): bytes that a layer keeps for backward, in units of sequence x batch x width.
+  void a_layer_keeps_the_activations_of_the_published_formula_data() {
+    QTest::addColumn<QString>("strategy");
+    QTest::addColumn<QString>("kernel");
+    QTest::addColumn<double>("formula");
+    const double scores = 2.0 * heads * length / width;
+    QTest::newRow("serial") << R"("tensor": 1)"
+                            << "flash" << 32.0;
+    QTest::newRow("serial, scores") << R"("tensor": 1)"
+                                    << "scores" << 32 + scores;
+    QTest::newRow("tensor 2") << R"("tensor": 2)"
+                              << "flash" << 8 + 24 / 2.0;
+    QTest::newRow("tensor 4") << R"("tensor": 4)"
+                              << "flash" << 8 + 24 / 4.0;
+    QTest::newRow("tensor 4, scores") << R"("tensor": 4)"
+                                      << "scores" << 8 + (24 + scores) / 4;
+    QTest::newRow("sequence 2") << R"("tensor": 2, "sequence_parallel": true)"
+                                << "flash" << 32 / 2.0;
+    QTest::newRow("sequence 4") << R"("tensor": 4, "sequence_parallel": true)"
+                                << "flash" << 32 / 4.0;
+    QTest::newRow("one kernel for q, k and v") << R"("tensor": 1)"
+                                               << "flash" << 32.0;
+    QTest::newRow("full") << R"("tensor": 1, "recompute": "full")"
+                          << "flash" << 2.0;
+  }
+  void a_layer_keeps_the_activations_of_the_published_formula() {
+    QFETCH(QString, strategy);
+    QFETCH(QString, kernel);
+    QFETCH(double, formula);
+    const bool is_fused = QString(QTest::currentDataTag()).contains("one kernel");
+    const int batch = strategy.contains("full") ? 256 : 8;
+    double bytes[2];
+    for (int i : {0, 1}) {
+      const int layers = i == 0 ? 2 : 4;
+      const Written written(is_fused ? gpt_config(layers) : separate_config(layers));
+      const Plan plan =
+          written.plan(mixed_precision + "\"strategy\": {" + strategy.toStdString() + "}", batch, kernel.toStdString());
+      const CategoryBytes& held = plan.totals.device_memory;
+      bytes[i] = double(held[static_cast<size_t>(MemoryCategory::activations)] +
+                        held[static_cast<size_t>(MemoryCategory::collectives)]);
+    }
+    const double found = (bytes[1] - bytes[0]) / 2 / (double(length) * batch * width);
+    QVERIFY2(std::abs(found / formula - 1) < 0.03, qPrintable(QString::number(found)));
   }
 };
 

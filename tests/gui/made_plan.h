@@ -181,7 +181,7 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
     plan.totals.flops_per_device += instruction.flops();
     plan.totals.seconds_per_step += plan.seconds(position);
   }
-  plan.totals.memory_total = plan.arenas[0].bytes;
+  plan.totals.memory_total = plan.totals.device_bytes = plan.arenas[0].bytes;
   plan.totals.live_lower_bound = plan.arenas[0].bytes;
   plan.pipeline.totals = {plan.totals};
   plan.graph = graph;

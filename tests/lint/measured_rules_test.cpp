@@ -35,7 +35,7 @@ double collective_share(const Plan& plan) {
 // A plan of one device whose peak leaves `unused` of `bytes` free.
 Plan with_arena(int64_t bytes, int64_t unused) {
   Plan plan = compile({system_run("mintext_mlp", {}, {1, 1}), reference_host()});
-  plan.totals.memory_total = bytes;
+  plan.totals.memory_total = plan.totals.device_bytes = bytes;
   plan.totals.live_lower_bound = bytes - unused;
   return plan;
 }

@@ -6,15 +6,11 @@
 #include "engine/config/strategy.h"
 #include "engine/lint/rules/rules.h"
 #include "engine/lint/rules/strategy_settings.h"
-#include "engine/plan/memory_limit.h"
 
 namespace shardscope {
 
 LintSubject::LintSubject(const Plan& plan, const RunConfig& config)
-    : plan(plan),
-      config(config),
-      axes(axis_uses(plan)),
-      memory_limit_bytes(memory_limit(config.sharding, MachinePrices(plan.machine, plan.mesh.device_count()))) {}
+    : plan(plan), config(config), axes(axis_uses(plan)) {}
 
 const std::vector<LintRule>& lint_rules() {
   static const std::vector<LintRule> rules = {

@@ -16,8 +16,7 @@ struct LintSubject {
 
   const Plan& plan;
   const RunConfig& config;
-  std::vector<AxisUse> axes;       // of the mesh
-  int64_t memory_limit_bytes = 0;  // of a device: the run file's, else the machine's; 0: not known
+  std::vector<AxisUse> axes;  // of the mesh
 
   double step_seconds() const { return plan.totals.seconds_per_step; }
 };

@@ -7,7 +7,7 @@ namespace shardscope {
 namespace {
 
 std::vector<Fault> memory_faults(const LintSubject& subject) {
-  const int64_t needed = subject.plan.totals.memory_total, limit = subject.memory_limit_bytes;
+  const int64_t needed = subject.plan.totals.device_bytes, limit = subject.plan.memory_limit_bytes;
   if (limit == 0 || needed <= limit) return {};
   Fault fault;
   fault.place = subject.config.sharding.memory_limit_mib ? "sharding.memory_limit_mib" : "schedule.rematerialise";
