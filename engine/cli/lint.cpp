@@ -137,7 +137,7 @@ void add_lint(CLI::App& app, CommandLine& line) {
           "Keys of lint --json",
           {{"findings, fixed",
             "of each `rule`, `place`, `message`, `cost.seconds`, `cost.bytes`, `fix` (a list of `path` and `value`, or "
-            "null), `no_fix` and `chapter`"},
+            "null), `other_fixes` (each with `settings`, `seconds_per_step`, `bytes`), `no_fix` and `chapter`"},
            {"off", "rules that are turned off, with reasons"}})
       .values("--rule", names)
       .example("shardrun lint run.json", "what could be better, with costs and fixes")

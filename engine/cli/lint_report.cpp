@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/base/units.h"
 #include "engine/session/host_network.h"
 
 namespace shardscope {
@@ -17,13 +18,20 @@ std::string typed(const std::string& setting) {
   return is_plain ? setting : shell_quoted({setting});
 }
 
+std::string typed(const Settings& settings) {
+  std::string text;
+  for (const std::string& setting : settings) text += " --set " + typed(setting);
+  return text;
+}
+
 std::string paragraph(const Finding& finding) {
   std::string text = fmt::format("{}: {} [{}]\n", to_string(finding.place), finding.message, finding.rule);
   if (const std::string cost = cost_text(finding); !cost.empty()) text += fmt::format("    {}\n", cost);
   if (finding.fix) {
-    text += "    fix:";
-    for (const std::string& setting : finding.fix->settings) text += " --set " + typed(setting);
-    text += '\n';
+    text += fmt::format("    fix:{}\n", typed(finding.fix->settings));
+    for (const Fix& other : finding.other_fixes)
+      text += fmt::format("    or:{} (a step of {}, {})\n", typed(other.settings), seconds_text(other.after.seconds),
+                          bytes_text(static_cast<double>(other.after.bytes)));
   } else if (!finding.no_fix.empty()) {
     text += fmt::format("    no fix: {}\n", finding.no_fix);
   }
@@ -38,15 +46,26 @@ Json setting_json(const std::string& setting) {
   return {{"path", setting.substr(0, equals)}, {"value", parsed.is_discarded() ? Json(value) : std::move(parsed)}};
 }
 
+Json settings_json(const Settings& settings) {
+  Json list = Json::array();
+  for (const std::string& setting : settings) list.push_back(setting_json(setting));
+  return list;
+}
+
 Json finding_json(const Finding& finding) {
-  Json fix = nullptr;
-  if (finding.fix) {
-    fix = Json::array();
-    for (const std::string& setting : finding.fix->settings) fix.push_back(setting_json(setting));
-  }
-  return {{"rule", finding.rule},       {"place", to_string(finding.place)},
-          {"message", finding.message}, {"cost", {{"seconds", finding.seconds}, {"bytes", finding.bytes}}},
-          {"fix", std::move(fix)},      {"no_fix", finding.fix ? "" : finding.no_fix},
+  Json fix = nullptr, others = Json::array();
+  if (finding.fix) fix = settings_json(finding.fix->settings);
+  for (const Fix& other : finding.other_fixes)
+    others.push_back({{"settings", settings_json(other.settings)},
+                      {"seconds_per_step", other.after.seconds},
+                      {"bytes", other.after.bytes}});
+  return {{"rule", finding.rule},
+          {"place", to_string(finding.place)},
+          {"message", finding.message},
+          {"cost", {{"seconds", finding.seconds}, {"bytes", finding.bytes}}},
+          {"fix", std::move(fix)},
+          {"other_fixes", std::move(others)},
+          {"no_fix", finding.fix ? "" : finding.no_fix},
           {"chapter", chapter(finding)}};
 }
 

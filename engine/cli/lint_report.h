@@ -13,7 +13,8 @@ std::string lint_text(const LintReport& report);
 
 // The same for scripts:
 // {"findings": [{"rule", "place", "message", "cost": {"seconds", "bytes"}, "fix": [{"path", "value"}] or null,
-// "no_fix", "chapter"}], "off": {rule: reason}, "fixed": [findings that were fixed]}
+// "other_fixes": [{"settings", "seconds_per_step", "bytes"}], "no_fix", "chapter"}], "off": {rule: reason},
+// "fixed": [findings that were fixed]}
 std::string lint_json(const LintReport& report, const std::vector<Finding>& fixed);
 
 }  // namespace shardscope

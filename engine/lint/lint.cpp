@@ -16,6 +16,7 @@ namespace shardscope {
 namespace {
 
 constexpr double least_gain = 0.002;
+constexpr size_t most_other_fixes = 2;
 constexpr int most_steps = 32;  // of a fix; each pays, so that few are taken
 
 bool is_cheaper(const PlanCost& one, const PlanCost& other) {
@@ -48,7 +49,7 @@ class FixSearch {
     Attempt attempt{{}, base_, false};
     const Fault* left = &fault;
     for (int step = 0; left && step < most_steps; ++step) {
-      const auto [settings, plan] = cheapest(*left, *attempt.plan, false);
+      const auto [settings, plan] = cheapest(*left, *attempt.plan);
       if (!plan) break;
       attempt.settings.insert(attempt.settings.end(), settings.begin(), settings.end());
       attempt.plan = plan;
@@ -59,20 +60,25 @@ class FixSearch {
     return attempt;
   }
 
-  // The best single fix after which the fault is gone.
-  Attempt single(const Fault& fault) const {
-    auto [settings, plan] = cheapest(fault, *base_, true);
-    return {std::move(settings), std::move(plan), true};
+  // The single fixes that pay and after which the fault is gone, the cheapest first.
+  std::vector<Attempt> single(const Fault& fault) const {
+    std::vector<Attempt> list;
+    for (const Settings& settings : fault.fixes) {
+      std::shared_ptr<const PricedPlan> plan = plans_.with(base_->config, settings);
+      if (plan && pays(base_->cost, plan->cost) && !find_at(plan->faults_of(rule_), fault.place))
+        list.push_back({settings, std::move(plan), true});
+    }
+    std::ranges::stable_sort(
+        list, [](const Attempt& one, const Attempt& other) { return is_cheaper(one.plan->cost, other.plan->cost); });
+    return list;
   }
 
  private:
-  std::pair<Settings, std::shared_ptr<const PricedPlan>> cheapest(const Fault& fault, const PricedPlan& from,
-                                                                  bool gone) const {
+  std::pair<Settings, std::shared_ptr<const PricedPlan>> cheapest(const Fault& fault, const PricedPlan& from) const {
     std::pair<Settings, std::shared_ptr<const PricedPlan>> best;
     for (const Settings& settings : fault.fixes) {
       std::shared_ptr<const PricedPlan> plan = plans_.with(from.config, settings);
       if (!plan || !pays(from.cost, plan->cost)) continue;
-      if (gone && find_at(plan->faults_of(rule_), fault.place)) continue;
       if (!best.second || is_cheaper(plan->cost, best.second->cost)) best = {settings, std::move(plan)};
     }
     return best;
@@ -97,7 +103,11 @@ Settings last_of_each(const Settings& settings) {
 std::string text_of(const Settings& settings) { return fmt::format("{}", fmt::join(settings, ", ")); }
 
 Finding unfixed(const LintRule& rule, const Fault& fault) {
-  return {rule.name, fault.message, fault.place, fault.seconds, fault.bytes, {}, fault.no_fix};
+  return {rule.name, fault.message, fault.place, fault.seconds, fault.bytes, {}, {}, fault.no_fix};
+}
+
+Fix fix_of(const Attempt& attempt) {
+  return {last_of_each(attempt.settings), attempt.plan->config, attempt.plan->cost};
 }
 
 std::optional<Finding> judge(PricedPlans& plans, const LintRule& rule, const Fault& fault,
@@ -107,7 +117,8 @@ std::optional<Finding> judge(PricedPlans& plans, const LintRule& rule, const Fau
   const FixSearch search(plans, rule, base);
   Attempt attempt = search.descend(fault);
   Attempt best = attempt;
-  if (attempt.plan && !attempt.gone) best = search.single(fault);
+  const std::vector<Attempt> single = attempt.plan ? search.single(fault) : std::vector<Attempt>();
+  if (attempt.plan && !attempt.gone) best = single.empty() ? Attempt() : single.front();
   if (!best.plan) {
     if (!rule.certain) return std::nullopt;
     if (attempt.plan) {
@@ -121,7 +132,11 @@ std::optional<Finding> judge(PricedPlans& plans, const LintRule& rule, const Fau
   }
   finding.seconds = base->cost.seconds - best.plan->cost.seconds;
   finding.bytes = base->cost.bytes - best.plan->cost.bytes;
-  finding.fix = Fix{last_of_each(best.settings), best.plan->config, best.plan->cost};
+  finding.fix = fix_of(best);
+  for (const Attempt& other : single) {
+    if (other.plan->config != best.plan->config && finding.other_fixes.size() < most_other_fixes)
+      finding.other_fixes.push_back(fix_of(other));
+  }
   return finding;
 }
 
@@ -166,9 +181,9 @@ LintReport report_on(PricedPlans& plans, const std::shared_ptr<const PricedPlan>
 
 PlanCost cost_of(const LintSubject& subject) {
   const PlanTotals& totals = subject.plan.totals;
-  const int64_t limit = subject.memory_limit_bytes;
-  const int64_t excess = limit > 0 ? std::max<int64_t>(0, totals.memory_total - limit) : 0;
-  return {excess, totals.seconds_per_step, totals.memory_total};
+  const int64_t limit = subject.plan.memory_limit_bytes;
+  const int64_t excess = limit > 0 ? std::max<int64_t>(0, totals.device_bytes - limit) : 0;
+  return {excess, totals.seconds_per_step, totals.device_bytes};
 }
 
 bool pays(const PlanCost& before, const PlanCost& after) {

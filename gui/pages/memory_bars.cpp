@@ -92,8 +92,11 @@ QSize MemoryBars::minimumSizeHint() const {
 }
 
 QString MemoryBars::title() const {
-  return are_all_ ? tr("planned arena at its fullest instruction")
-                  : tr("planned arena at its fullest instruction; the first %1 rows").arg(most_rows);
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  QString text = plan && !plan->stack.runs_here() ? tr("planned peak, as %1 holds it").arg(qt(plan->stack.name))
+                                                  : tr("planned arena at its fullest instruction");
+  if (!are_all_) text += tr("; the first %1 rows").arg(most_rows);
+  return text;
 }
 
 QRectF MemoryBars::bar_place(int row) const {
@@ -115,9 +118,22 @@ int MemoryBars::marked_row() const {
 }
 
 double MemoryBars::widest_bytes() const {
-  double widest = std::max<double>(1, double(workspace_.planner.plan()->totals.memory_total));
+  constexpr double farthest_limit = 4;  // of what is held; a limit further off is not drawn
+  const Plan& plan = *workspace_.planner.plan();
+  double widest = std::max<double>(1, double(plan.totals.device_bytes));
   for (const DeviceRow& row : rows_) widest = std::max(widest, double(row.measured));
-  return widest;
+  const auto limit = double(plan.memory_limit_bytes);
+  return limit < farthest_limit * widest ? std::max(widest, limit) : widest;
+}
+
+void MemoryBars::paint_limit(QPainter& painter, double scale) const {
+  const Plan& plan = *workspace_.planner.plan();
+  const double limit = double(plan.memory_limit_bytes) * scale;
+  const QRectF first = bar_place(0), last = bar_place(static_cast<int>(rows_.size()) - 1);
+  if (limit <= 0 || limit > first.width() * 1.0001) return;
+  const bool fits = plan.totals.device_bytes <= plan.memory_limit_bytes;
+  painter.setPen(QPen(fits ? theme().muted : theme().error, 2, Qt::DashLine));
+  painter.drawLine(QPointF(first.x() + limit, first.top() - 3), QPointF(first.x() + limit, last.bottom() + 3));
 }
 
 MemoryLegend::MemoryLegend(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
@@ -199,12 +215,12 @@ void MemoryBars::paintEvent(QPaintEvent*) {
                      Qt::AlignRight | Qt::AlignVCenter, devices_text(row.devices));
     double x = place.x();
     for (int i = 0; i < memory_category_count; ++i) {
-      const double bar = double(totals.memory[static_cast<size_t>(i)]) * scale;
+      const double bar = double(totals.device_memory[static_cast<size_t>(i)]) * scale;
       painter.fillRect(QRectF(x, place.y(), bar, place.height()),
                        category_color(static_cast<MemoryCategory>(i), theme()));
       x += bar;
     }
-    const double end = place.x() + double(totals.memory_total) * scale;
+    const double end = place.x() + double(totals.device_bytes) * scale;
     if (end > x) {
       painter.setPen(QPen(theme().line, 1));
       painter.setBrush(Qt::NoBrush);
@@ -212,7 +228,7 @@ void MemoryBars::paintEvent(QPaintEvent*) {
     }
     painter.setPen(theme().text);
     painter.drawText(QRectF(width() - totals_width + 12, place.y() - 3, 90, device_row_height),
-                     Qt::AlignRight | Qt::AlignVCenter, qt(bytes_text(double(totals.memory_total))));
+                     Qt::AlignRight | Qt::AlignVCenter, qt(bytes_text(double(totals.device_bytes))));
     const auto measured = double(row.measured);
     painter.setPen(measured > 0 ? theme().text : theme().muted);
     painter.drawText(QRectF(width() - totals_width + 106, place.y() - 3, 90, device_row_height),
@@ -223,6 +239,7 @@ void MemoryBars::paintEvent(QPaintEvent*) {
       painter.drawLine(QPointF(at, place.y() - 2), QPointF(at, place.bottom() + 2));
     }
   }
+  if (!rows_.empty()) paint_limit(painter, scale);
 }
 
 QString MemoryBars::tip_at(const QPointF& point) {
@@ -232,12 +249,19 @@ QString MemoryBars::tip_at(const QPointF& point) {
   const PlanTotals& totals = totals_of(*plan, *row);
   const QString devices = row->devices.size() == 1 ? tr("Device %1").arg(row->devices.front())
                                                    : tr("Each of devices %1").arg(qt(device_text(row->devices)));
-  QStringList lines{tr("%1: arena of %2").arg(devices, qt(exact_bytes(double(totals.memory_total))))};
+  const QString total = qt(exact_bytes(double(totals.device_bytes)));
+  const bool runs_here = plan->stack.runs_here();
+  QStringList lines{runs_here ? tr("%1: arena of %2").arg(devices, total)
+                              : tr("%1: %2, as %3 holds it").arg(devices, total, qt(plan->stack.name))};
   if (plan->program.stages > 1) lines << tr("stage %1 of the pipeline").arg(row->stage);
   for (int i = 0; i < memory_category_count; ++i)
     lines << tr("%1: %2").arg(qt(name(static_cast<MemoryCategory>(i))),
-                              qt(exact_bytes(double(totals.memory[static_cast<size_t>(i)]))));
-  lines << tr("live at once, at least: %1").arg(qt(exact_bytes(double(totals.live_lower_bound))));
+                              qt(exact_bytes(double(totals.device_memory[static_cast<size_t>(i)]))));
+  if (runs_here) lines << tr("live at once, at least: %1").arg(qt(exact_bytes(double(totals.live_lower_bound))));
+  else lines << tr("allocator and libraries: %1").arg(qt(exact_bytes(double(totals.allocator_bytes))));
+  if (plan->memory_limit_bytes > 0)
+    lines << tr("a device may hold %1 (the dashed line, where it is near)")
+                 .arg(qt(exact_bytes(double(plan->memory_limit_bytes))));
   if (row->measured > 0)
     lines << tr("measured: %1 (%2)")
                  .arg(qt(exact_bytes(double(row->measured))),

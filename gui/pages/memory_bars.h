@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QPainter>
 #include <QWidget>
 #include <vector>
 
@@ -66,6 +67,7 @@ class MemoryBars : public TipWidget {
   const DeviceRow* row_under(const QPointF& point) const;
   int marked_row() const;
   double widest_bytes() const;
+  void paint_limit(QPainter& painter, double scale) const;
 
   Workspace& workspace_;
   std::vector<DeviceRow> rows_;  // the first of them; all in a picture

@@ -84,10 +84,13 @@ void Findings::take(Outcome outcome) {
   emit changed();
 }
 
-void Findings::fix(size_t finding) {
+void Findings::apply(size_t finding, size_t fix) {
   if (finding >= list_.size() || !list_[finding].fix || !planner_.is_current()) return;
+  const Finding& found = list_[finding];
+  if (fix > found.other_fixes.size()) return;
+  const Fix& chosen = fix == 0 ? *found.fix : found.other_fixes[fix - 1];
   document_.close_edit();
-  document_.edit(list_[finding].fix->config, tr("fix %1").arg(qt(list_[finding].rule)));
+  document_.edit(chosen.config, tr("fix %1").arg(qt(found.rule)));
 }
 
 void Findings::fix_all() {

@@ -31,7 +31,9 @@ class Findings : public QObject {
   int fixable() const;
 
   // One undoable edit each. All: as soon as it is known which they are.
-  void fix(size_t finding);
+  void fix(size_t finding) { apply(finding, 0); }
+  // The finding's fix (0) or one of its other ones.
+  void apply(size_t finding, size_t fix);
   void fix_all();
 
  signals:

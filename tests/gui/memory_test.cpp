@@ -4,8 +4,12 @@
 #include <set>
 
 #include "engine/base/units.h"
+#include "engine/machine/chosen_machine.h"
 #include "gui/look/appearance.h"
+#include "gui/pages/memory_bars.h"
+#include "gui/pages/memory_curve_view.h"
 #include "gui/pages/memory_page.h"
+#include "gui/pages/memory_ways_out.h"
 #include "gui/pages/stage_box.h"
 #include "gui/window/window.h"
 #include "tests/gui/small_models.h"
@@ -15,6 +19,14 @@
 namespace memory_test {
 
 using namespace shardscope;
+
+namespace {
+
+std::string dgx_h100_of(int64_t bytes) {
+  return R"({"name": "dgx_h100", "device": {"memory_bytes": )" + std::to_string(bytes) + "}}";
+}
+
+}  // namespace
 
 // The page Memory, with the real planner.
 class MemoryTest : public WindowCase {
@@ -208,6 +220,38 @@ class MemoryTest : public WindowCase {
     QVERIFY(window_->findChild<MemoryLife*>()->isVisible() && !curve()->isVisible());
     QTest::mouseClick(window_->findChild<QToolButton*>("memoryInUse"), Qt::LeftButton);
     QVERIFY(curve()->isVisible());
+  }
+
+  void a_plan_that_does_not_fit_offers_ways_out_each_of_which_is_one_undoable_edit() {
+    RunConfig config = made::small_gpt(4, 1, 1);
+    open(config);
+    auto* ways = page()->findChild<MemoryWaysOut*>();
+    QVERIFY(!ways->isVisible());
+    config.machine = machine_choice("dgx_h100");
+    open(config);
+    const int64_t needed = plan().totals.device_bytes;
+    config.machine = dgx_h100_of(needed - needed / 8);
+    open(config);
+    QVERIFY(ways->isVisible());
+    QVERIFY2(ways->text().contains("Does not fit"), qPrintable(ways->text()));
+    QTRY_VERIFY_WITH_TIMEOUT(workspace().findings.is_priced(), patience);
+    const auto& findings = workspace().findings.list();
+    const auto found = std::ranges::find(findings, "memory", &Finding::rule);
+    QVERIFY(found != findings.end() && found->fix && found->other_fixes.size() == 2);
+    double last = 0;
+    for (const Fix& other : found->other_fixes) {
+      QCOMPARE(other.after.excess_bytes, int64_t{0});
+      QVERIFY(other.after.seconds >= last);
+      last = other.after.seconds;
+    }
+    const RunConfig chosen = found->other_fixes[1].config, before = document().config();
+    emit ways->linkActivated("2");
+    QVERIFY(document().config() == chosen);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(plan().totals.device_bytes <= plan().memory_limit_bytes);
+    QVERIFY(!ways->isVisible());
+    document().undo_stack().undo();
+    QVERIFY(document().config() == before);
   }
 };
 

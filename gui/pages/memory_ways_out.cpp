@@ -1,0 +1,74 @@
+#include "gui/pages/memory_ways_out.h"
+
+#include <algorithm>
+
+#include "engine/base/units.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/in_picture.h"
+
+namespace shardscope {
+namespace {
+
+const char* const rule = "memory";
+
+QString settings_text(const Settings& settings) {
+  QStringList list;
+  for (const std::string& setting : settings) list << qt(setting);
+  return list.join(", ");
+}
+
+QString way(const Fix& fix, size_t index) {
+  return MemoryWaysOut::tr("<a href=\"%1\">%2</a> (a step of %3, %4)")
+      .arg(index)
+      .arg(settings_text(fix.settings).toHtmlEscaped(), qt(seconds_text(fix.after.seconds)),
+           qt(bytes_text(double(fix.after.bytes))));
+}
+
+}  // namespace
+
+MemoryWaysOut::MemoryWaysOut(Workspace& workspace, QWidget* parent) : WrappedLabel(parent), workspace_(workspace) {
+  setObjectName("memoryWaysOut");
+  setAccessibleName(tr("Ways to make the plan fit"));
+  setTextFormat(Qt::RichText);
+  setTextInteractionFlags(Qt::TextBrowserInteraction);
+  setContentsMargins(10, 4, 10, 4);
+  setToolTip(tr("Each is planned. A link changes the run file; undo takes it back."));
+  connect(this, &QLabel::linkActivated, this, &MemoryWaysOut::apply);
+  connect(&workspace.findings, &Findings::changed, this, &MemoryWaysOut::refresh);
+  connect(&workspace.planner, &Planner::delivered, this, &MemoryWaysOut::refresh);
+  connect(&look(), &Look::changed, this, &MemoryWaysOut::refresh);
+  refresh();
+}
+
+void MemoryWaysOut::refresh() {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const int64_t limit = plan ? plan->memory_limit_bytes : 0, needed = plan ? plan->totals.device_bytes : 0;
+  setVisible(limit > 0 && needed > limit);
+  if (limit == 0 || needed <= limit) return;
+  const auto [more, less] = compared_bytes(double(needed), double(limit));
+  QString text = in_color(theme().error,
+                          tr("<b>Does not fit:</b> the heaviest device needs %1 and has %2.").arg(qt(more), qt(less)));
+  const std::vector<Finding>& findings = workspace_.findings.list();
+  const auto found = std::ranges::find(findings, rule, &Finding::rule);
+  if (found != findings.end() && found->fix) {
+    QStringList ways{way(*found->fix, 0)};
+    for (size_t i = 0; i < found->other_fixes.size(); ++i) ways << way(found->other_fixes[i], i + 1);
+    text += " " + tr("Ways out: %1.").arg(ways.join("; "));
+  } else if (workspace_.findings.is_priced()) {
+    const QString advice = found == findings.end() ? QString() : qt(found->no_fix);
+    text +=
+        " " + tr("No single setting makes it fit%1.").arg(advice.isEmpty() ? QString() : ": " + advice.toHtmlEscaped());
+  } else if (!is_in_picture(*this)) {
+    text += " " + tr("Planning ways out\u2026");
+  }
+  setText(text);
+}
+
+void MemoryWaysOut::apply(const QString& link) {
+  const std::vector<Finding>& findings = workspace_.findings.list();
+  const auto found = std::ranges::find(findings, rule, &Finding::rule);
+  if (found != findings.end()) workspace_.findings.apply(size_t(found - findings.begin()), link.toULongLong());
+}
+
+}  // namespace shardscope

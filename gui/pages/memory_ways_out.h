@@ -1,0 +1,22 @@
+#pragma once
+
+#include "gui/look/wrapped_label.h"
+#include "gui/workspace/workspace.h"
+
+namespace shardscope {
+
+// Where a plan does not fit: by how much, and the cheapest changes after which it does, with the step time and memory
+// that each leads to. A link makes the change, as one edit that undo takes back. Hidden where the plan fits.
+class MemoryWaysOut : public WrappedLabel {
+  Q_OBJECT
+ public:
+  explicit MemoryWaysOut(Workspace& workspace, QWidget* parent = nullptr);
+
+ private:
+  void refresh();
+  void apply(const QString& link);
+
+  Workspace& workspace_;
+};
+
+}  // namespace shardscope
