@@ -4,7 +4,7 @@
 
 namespace shardscope {
 
-ComparePage::ComparePage(Workspace& workspace, QWidget* parent) : SteadyTabs(parent), pins_(workspace) {
+ComparePage::ComparePage(Workspace& workspace, PinnedPlans& pins, QWidget* parent) : SteadyTabs(parent), pins_(pins) {
   setObjectName("compare");
   setDocumentMode(true);
   tabBar()->setExpanding(false);
@@ -12,6 +12,14 @@ ComparePage::ComparePage(Workspace& workspace, QWidget* parent) : SteadyTabs(par
   setTabToolTip(addTab(new PinsTab(workspace, pins_), tr("Pinned plans")), tr("Plans that you keep, side by side."));
   sweep_ = new SweepTab(workspace);
   setTabToolTip(addTab(sweep_, tr("Meshes")), tr("All ways to lay the devices out over the axes."));
+  machines_ = new MachinesTab(workspace);
+  setTabToolTip(addTab(machines_, tr("Machines")), tr("The shown strategy on other machines."));
+}
+
+void ComparePage::begin_picture(const Page* seen) {
+  const auto* page = dynamic_cast<const ComparePage*>(seen);
+  if (page && page->pins_.any()) pins_.keep_those_of(page->pins_);
+  else sweep();
 }
 
 void ComparePage::sweep() {

@@ -1,25 +1,32 @@
 #pragma once
 
+#include "gui/compare/machines_tab.h"
 #include "gui/compare/pins_tab.h"
 #include "gui/compare/sweep_tab.h"
 #include "gui/look/steady_tabs.h"
+#include "gui/workspace/page.h"
 
 namespace shardscope {
 
-// Plans beside each other: those that were pinned, and all meshes of as many devices.
-class ComparePage : public SteadyTabs {
+// Plans beside each other: those that were pinned, all meshes of as many devices, and other machines.
+class ComparePage : public SteadyTabs, public Page {
   Q_OBJECT
  public:
-  explicit ComparePage(Workspace& workspace, QWidget* parent = nullptr);
+  ComparePage(Workspace& workspace, PinnedPlans& pins, QWidget* parent = nullptr);
 
-  PinnedPlans& pins() { return pins_; }
-  bool is_busy() const { return sweep_->is_busy(); }
+  PinnedPlans& pins() const { return pins_; }
+  bool is_busy() const { return sweep_->is_busy() || machines_->is_busy(); }
+  bool is_settled() const override { return !is_busy(); }
+  // Of the pinned plans; without any, of all meshes.
+  void begin_picture(const Page* seen) override;
+  QTabWidget* tabs() override { return this; }
   // Shows the meshes, and plans them.
   void sweep();
 
  private:
-  PinnedPlans pins_;
+  PinnedPlans& pins_;
   SweepTab* sweep_;
+  MachinesTab* machines_;
 };
 
 }  // namespace shardscope

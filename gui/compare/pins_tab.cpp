@@ -4,48 +4,25 @@
 #include <QHeaderView>
 #include <QInputDialog>
 #include <QMenu>
-#include <QPainter>
 #include <QVBoxLayout>
 
 #include "gui/compare/factorisations.h"
+#include "gui/compare/side_by_side.h"
 #include "gui/look/appearance.h"
 #include "gui/look/name_delegate.h"
 
 namespace shardscope {
 namespace {
 
-constexpr int row_height = 24;
 constexpr int most_rows = 18;  // that are seen of the quantities and settings at once
 constexpr int least_rows = 7;  // of them, in a small window
-
-// Titles on the line of their values: a style sheet sets those of a vertical header some pixels higher.
-class RowTitles : public QHeaderView {
- public:
-  explicit RowTitles(QWidget* parent) : QHeaderView(Qt::Vertical, parent) {}
-
- protected:
-  void paintSection(QPainter* painter, const QRect& place, int row) const override {
-    painter->fillRect(place, theme().base);
-    painter->setPen(theme().muted);
-    painter->drawText(place.adjusted(6, 0, -6, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                      model()->headerData(row, Qt::Vertical).toString());
-  }
-};
 
 QTableView* table(QAbstractItemModel* model, const QString& name, const QString& accessible, QWidget* parent) {
   auto* made = new QTableView(parent);
   made->setObjectName(name);
   made->setAccessibleName(accessible);
   made->setModel(model);
-  made->setFrameShape(QFrame::NoFrame);
-  made->setShowGrid(false);
-  made->setWordWrap(false);
-  made->setAlternatingRowColors(true);
-  made->setVerticalHeader(new RowTitles(made));
-  made->verticalHeader()->setDefaultSectionSize(row_height);
-  made->horizontalHeader()->setHighlightSections(false);
-  made->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
-  made->horizontalHeader()->setMinimumSectionSize(60);
+  set_side_by_side(made);
   return made;
 }
 
@@ -140,7 +117,7 @@ void PinsTab::refresh() {
     quantities_->setColumnHidden(1 + place, !pin);
     layouts_->setColumnHidden(2 + place, !pin);
   }
-  const auto height_of = [](int rows) { return (rows + 1) * row_height + 8; };
+  const auto height_of = [](int rows) { return (rows + 1) * side_by_side_row_height + 8; };
   const int wanted = height_of(std::min(quantities_->model()->rowCount(), most_rows));
   quantities_->setMinimumHeight(height_of(least_rows));
   quantities_->setMaximumHeight(std::max(height_of(least_rows), std::min(wanted, height() * 3 / 5)));

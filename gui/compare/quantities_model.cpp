@@ -33,7 +33,7 @@ Format format_of(int row) {
 double quantity(const Plan& plan, const Utilisation& use, int64_t collectives, int row) {
   const PlanTotals& totals = plan.totals;
   switch (row) {
-    case QuantitiesModel::memory_row: return double(totals.memory_total);
+    case QuantitiesModel::memory_row: return double(totals.device_bytes);
     case QuantitiesModel::moved_row: return totals.wire_bytes_per_device;
     case QuantitiesModel::time_row: return totals.seconds_per_step;
     case QuantitiesModel::mfu_row: return use.mfu();

@@ -10,15 +10,15 @@
 
 namespace shardscope {
 
-SweepModel::SweepModel(const MeshSweep& sweep, const Document& document, QObject* parent)
+SweepModel::SweepModel(const PlanSweep& sweep, const Document& document, QObject* parent)
     : QAbstractTableModel(parent), sweep_(sweep), document_(document) {
-  connect(&sweep, &MeshSweep::started, this, [this] {
+  connect(&sweep, &PlanSweep::started, this, [this] {
     beginResetModel();
     endResetModel();
   });
-  connect(&sweep, &MeshSweep::planned, this,
+  connect(&sweep, &PlanSweep::planned, this,
           [this](int row) { emit dataChanged(index(row, 0), index(row, columns - 1)); });
-  connect(&sweep, &MeshSweep::ended, this, &SweepModel::refresh);
+  connect(&sweep, &PlanSweep::ended, this, &SweepModel::refresh);
   connect(&document, &Document::configChanged, this, &SweepModel::refresh);
   connect(&look(), &Look::changed, this, &SweepModel::refresh);
 }
@@ -28,63 +28,63 @@ void SweepModel::refresh() {
 }
 
 int SweepModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(sweep_.meshes().size());
+  return parent.isValid() ? 0 : static_cast<int>(sweep_.plans().size());
 }
 
 int SweepModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : columns; }
 
-QString SweepModel::text(const SweptMesh& mesh, int column) const {
-  if (column == mesh_column) return mesh_text(mesh.axes);
+QString SweepModel::text(const SweptPlan& plan, int column) const {
+  if (column == mesh_column) return mesh_text(plan.config.mesh_axes);
   if (column == state_column) {
-    if (!mesh.error.isEmpty()) return tr("cannot be: %1").arg(mesh.error.section('\n', 0, 0));
-    if (!mesh.excess.isEmpty()) return tr("does not fit into memory");
-    return mesh.totals ? tr("ok") : sweep_.is_running() ? QString(QChar(0x2026)) : tr("not planned");
+    if (!plan.error.isEmpty()) return tr("cannot be: %1").arg(plan.error.section('\n', 0, 0));
+    if (!plan.excess.isEmpty()) return tr("does not fit into memory");
+    return plan.totals ? tr("ok") : sweep_.is_running() ? QString(QChar(0x2026)) : tr("not planned");
   }
-  if (!mesh.totals) return {};
+  if (!plan.totals) return {};
   switch (column) {
-    case memory_column: return qt(bytes_text(double(mesh.totals->memory_total)));
-    case moved_column: return qt(bytes_text(mesh.totals->wire_bytes_per_device));
-    case time_column: return qt(seconds_text(mesh.totals->seconds_per_step));
-    default: return QString::number(mesh.collectives);
+    case memory_column: return qt(bytes_text(double(plan.totals->device_bytes)));
+    case moved_column: return qt(bytes_text(plan.totals->wire_bytes_per_device));
+    case time_column: return qt(seconds_text(plan.totals->seconds_per_step));
+    default: return QString::number(plan.collectives);
   }
 }
 
 // What is not known comes last, however it is sorted first.
-QVariant SweepModel::number(const SweptMesh& mesh, int column) const {
+QVariant SweepModel::number(const SweptPlan& plan, int column) const {
   if (column == mesh_column) {
     QString digits;
-    for (const MeshAxis& axis : mesh.axes) digits += QString("%1 ").arg(axis.size, 8);
+    for (const MeshAxis& axis : plan.config.mesh_axes) digits += QString("%1 ").arg(axis.size, 8);
     return digits;
   }
-  if (column == state_column) return text(mesh, column);
-  if (!mesh.totals) return std::numeric_limits<double>::max();
+  if (column == state_column) return text(plan, column);
+  if (!plan.totals) return std::numeric_limits<double>::max();
   switch (column) {
-    case memory_column: return double(mesh.totals->memory_total);
-    case moved_column: return mesh.totals->wire_bytes_per_device;
-    case time_column: return mesh.totals->seconds_per_step;
-    default: return double(mesh.collectives);
+    case memory_column: return double(plan.totals->device_bytes);
+    case moved_column: return plan.totals->wire_bytes_per_device;
+    case time_column: return plan.totals->seconds_per_step;
+    default: return double(plan.collectives);
   }
 }
 
 QVariant SweepModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
-  const SweptMesh& mesh = sweep_.meshes().at(static_cast<size_t>(index.row()));
+  const SweptPlan& plan = sweep_.plans().at(static_cast<size_t>(index.row()));
   const int column = index.column();
   switch (role) {
-    case Qt::DisplayRole: return text(mesh, column);
-    case sort_role: return number(mesh, column);
+    case Qt::DisplayRole: return text(plan, column);
+    case sort_role: return number(plan, column);
     case Qt::ToolTipRole:
-      if (!mesh.error.isEmpty()) return mesh.error;
-      if (!mesh.excess.isEmpty()) return mesh.excess;
-      if (column == memory_column && mesh.totals) return qt(exact_bytes(double(mesh.totals->memory_total)));
-      if (column == moved_column && mesh.totals) return qt(exact_bytes(mesh.totals->wire_bytes_per_device));
-      return text(mesh, column);
+      if (!plan.error.isEmpty()) return plan.error;
+      if (!plan.excess.isEmpty()) return plan.excess;
+      if (column == memory_column && plan.totals) return qt(exact_bytes(double(plan.totals->device_bytes)));
+      if (column == moved_column && plan.totals) return qt(exact_bytes(plan.totals->wire_bytes_per_device));
+      return text(plan, column);
     case Qt::ForegroundRole:
-      if (!mesh.error.isEmpty()) return theme().muted;
-      return mesh.excess.isEmpty() ? QVariant() : QVariant(theme().warning);
+      if (!plan.error.isEmpty()) return theme().muted;
+      return plan.excess.isEmpty() ? QVariant() : QVariant(theme().warning);
     case Qt::FontRole: {
       QFont font;
-      font.setBold(mesh.axes == document_.config().mesh_axes);
+      font.setBold(plan.config.mesh_axes == document_.config().mesh_axes);
       return font;
     }
     case Qt::TextAlignmentRole:

@@ -2,7 +2,7 @@
 
 #include <QAbstractTableModel>
 
-#include "gui/compare/mesh_sweep.h"
+#include "gui/compare/plan_sweep.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
@@ -14,7 +14,7 @@ class SweepModel : public QAbstractTableModel {
   enum Column { mesh_column, memory_column, moved_column, time_column, collectives_column, state_column, columns };
   enum Role { sort_role = Qt::UserRole };
 
-  SweepModel(const MeshSweep& sweep, const Document& document, QObject* parent);
+  SweepModel(const PlanSweep& sweep, const Document& document, QObject* parent);
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -22,11 +22,11 @@ class SweepModel : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
-  QString text(const SweptMesh& mesh, int column) const;
-  QVariant number(const SweptMesh& mesh, int column) const;
+  QString text(const SweptPlan& plan, int column) const;
+  QVariant number(const SweptPlan& plan, int column) const;
   void refresh();
 
-  const MeshSweep& sweep_;
+  const PlanSweep& sweep_;
   const Document& document_;
 };
 

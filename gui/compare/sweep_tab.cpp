@@ -103,14 +103,14 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
   connect(table_, &QTableView::activated, this, &SweepTab::take);
   connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, &SweepTab::show_state);
   connect(devices_, &QSpinBox::valueChanged, this, &SweepTab::show_state);
-  connect(&workspace.document, &Document::replaced, &sweep_, &MeshSweep::forget);
+  connect(&workspace.document, &Document::replaced, &sweep_, &PlanSweep::forget);
   connect(&workspace.document, &Document::configChanged, this, [this] {
     make_axes();
     show_state();
   });
-  for (const auto signal : {&MeshSweep::started, &MeshSweep::ended})
+  for (const auto signal : {&PlanSweep::started, &PlanSweep::ended})
     connect(&sweep_, signal, this, &SweepTab::show_state);
-  connect(&sweep_, &MeshSweep::planned, this, &SweepTab::show_state);
+  connect(&sweep_, &PlanSweep::planned, this, &SweepTab::show_state);
   connect(&workspace.planner, &Planner::delivered, this, &SweepTab::show_state);
   connect(&look(), &Look::changed, this, &SweepTab::show_state);
   make_axes();
@@ -148,17 +148,20 @@ std::vector<bool> SweepTab::fixed() const {
 }
 
 void SweepTab::start() {
-  const RunConfig& config = workspace_.document.config();
-  sweep_.start(config, factorisations(devices_->value(), config.mesh_axes, fixed(), most_meshes));
+  swept_ = workspace_.document.config();
+  std::vector<RunConfig> configs;
+  for (std::vector<MeshAxis>& axes : factorisations(devices_->value(), swept_.mesh_axes, fixed(), most_meshes))
+    configs.push_back(with_mesh_axes(swept_, std::move(axes)));
+  sweep_.start(std::move(configs));
 }
 
 // The mesh aside.
 bool SweepTab::is_of_shown_config() const {
-  return with_mesh_axes(sweep_.config(), {}) == with_mesh_axes(workspace_.document.config(), {});
+  return with_mesh_axes(swept_, {}) == with_mesh_axes(workspace_.document.config(), {});
 }
 
 void SweepTab::show_state() {
-  const bool running = sweep_.is_running(), any = !sweep_.meshes().empty();
+  const bool running = sweep_.is_running(), any = !sweep_.plans().empty();
   const int64_t count = factorisation_count(devices_->value(), workspace_.document.config().mesh_axes, fixed());
   plan_->setText(running ? tr("Cancel")
                          : tr("Plan %1").arg(counted_text(std::min<int64_t>(count, most_meshes), "mesh", "meshes")));
@@ -166,7 +169,7 @@ void SweepTab::show_state() {
   plan_->setToolTip(running ? tr("Ends the planning; what is known stays.")
                             : tr("Plans every mesh in the background."));
   progress_->setVisible(running);
-  progress_->setRange(0, static_cast<int>(sweep_.meshes().size()));
+  progress_->setRange(0, static_cast<int>(sweep_.plans().size()));
   progress_->setValue(sweep_.done());
   table_->setVisible(any);
   none_->setVisible(!any);
@@ -177,7 +180,7 @@ void SweepTab::show_state() {
   if (note_->styleSheet() != look_of_note) note_->setStyleSheet(look_of_note);
   if (running) {
     note_->setText(
-        tr("planned: %1 of %2").arg(sweep_.done()).arg(counted_text(std::ssize(sweep_.meshes()), "mesh", "meshes")));
+        tr("planned: %1 of %2").arg(sweep_.done()).arg(counted_text(std::ssize(sweep_.plans()), "mesh", "meshes")));
   } else if (const QString error = selected_error(); !error.isEmpty() && !is_old) {
     note_->setText(tr("The selected mesh cannot be: %1").arg(error));
   } else if (is_old) {
@@ -202,12 +205,13 @@ void SweepTab::show_state() {
 QString SweepTab::selected_error() const {
   const QModelIndex index = sorted_->mapToSource(table_->currentIndex());
   if (!index.isValid() || is_in_picture(*this)) return {};
-  return sweep_.meshes().at(static_cast<size_t>(index.row())).error.section('\n', 0, 0);
+  return sweep_.plans().at(static_cast<size_t>(index.row())).error.section('\n', 0, 0);
 }
 
 void SweepTab::take(const QModelIndex& index) {
   if (!index.isValid() || !is_of_shown_config()) return;
-  set_mesh_axes(workspace_.document, sweep_.meshes().at(static_cast<size_t>(sorted_->mapToSource(index).row())).axes);
+  set_mesh_axes(workspace_.document,
+                sweep_.plans().at(static_cast<size_t>(sorted_->mapToSource(index).row())).config.mesh_axes);
 }
 
 }  // namespace shardscope

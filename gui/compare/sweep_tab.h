@@ -33,7 +33,8 @@ class SweepTab : public QWidget {
   bool is_of_shown_config() const;
 
   Workspace& workspace_;
-  MeshSweep sweep_;
+  PlanSweep sweep_;
+  RunConfig swept_;  // what was planned, the mesh aside
   SweepModel* model_;
   QSortFilterProxyModel* sorted_;
   QSpinBox* devices_;

@@ -1,0 +1,191 @@
+#include "gui/compare/machines_tab.h"
+
+#include <QCompleter>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QSettings>
+#include <QVBoxLayout>
+
+#include "engine/compile/file_paths.h"
+#include "engine/machine/machine_library.h"
+#include "gui/compare/side_by_side.h"
+#include "gui/document/edits.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/field_guard.h"
+#include "gui/look/in_picture.h"
+#include "gui/look/key_help.h"
+
+namespace shardscope {
+namespace {
+
+const char* const setting = "compare/machines";
+constexpr int most_machines = 12;
+
+QStringList usual_machines() { return {"dgx_a100_80gb", "dgx_h100", "tpu_v5p"}; }
+
+}  // namespace
+
+MachinesTab::MachinesTab(Workspace& workspace, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      sweep_(workspace.planner.source()),
+      model_(new MachinesModel(sweep_, workspace.document, this)),
+      others_(QSettings().value(setting, usual_machines()).toStringList()),
+      names_(new QComboBox(this)),
+      add_(new QPushButton(tr("Add"), this)),
+      remove_(new QPushButton(tr("Remove"), this)),
+      plan_(new QPushButton(this)),
+      take_(new QPushButton(tr("Take this machine"), this)),
+      progress_(new QProgressBar(this)),
+      table_(new QTableView(this)),
+      note_(new QLabel(this)) {
+  names_->setObjectName("machineToAdd");
+  names_->setAccessibleName(tr("Machine to compare with"));
+  names_->setToolTip(tr("A machine by its name, or the path of a machine's file. A part of a name finds it."));
+  names_->setEditable(true);
+  names_->setInsertPolicy(QComboBox::NoInsert);
+  names_->setMinimumContentsLength(14);
+  for (std::string_view name : library_names()) names_->addItem(qt(name));
+  names_->completer()->setFilterMode(Qt::MatchContains);
+  names_->completer()->setCompletionMode(QCompleter::PopupCompletion);
+  guard_field(names_);
+  guard_field(names_->lineEdit());
+  add_->setObjectName("addMachine");
+  add_->setToolTip(tr("Another column, for this machine (Enter)."));
+  remove_->setObjectName("removeMachine");
+  remove_->setToolTip(tr("The selected machine is compared no more."));
+  plan_->setObjectName("machinesStart");
+  take_->setObjectName("machinesTake");
+  take_->setToolTip(
+      tr("The document has the selected machine (Enter or double click); undo brings the other one back."));
+  progress_->setTextVisible(false);
+  progress_->setMaximumWidth(100);
+  progress_->setMaximumHeight(10);
+  progress_->setAccessibleName(tr("Machines that are planned for"));
+  table_->setObjectName("comparedMachines");
+  table_->setAccessibleName(tr("The strategy on several machines"));
+  table_->setModel(model_);
+  table_->setSelectionBehavior(QAbstractItemView::SelectColumns);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  set_side_by_side(table_);
+  set_key_help(table_, tr("Machines"), {{tr("Enter"), tr("take the selected machine")}});
+  note_->setProperty("footer", true);
+  note_->setContentsMargins(10, 6, 10, 6);
+  note_->setWordWrap(true);
+
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(10, 8, 10, 6);
+  bar->addWidget(names_);
+  bar->addWidget(add_);
+  bar->addWidget(remove_);
+  bar->addStretch(1);
+  bar->addWidget(progress_);
+  bar->addWidget(plan_);
+  bar->addWidget(take_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addLayout(bar);
+  layout->addWidget(table_, 1);
+  layout->addWidget(note_);
+
+  connect(add_, &QPushButton::clicked, this, &MachinesTab::add);
+  connect(names_->lineEdit(), &QLineEdit::returnPressed, this, &MachinesTab::add);
+  connect(remove_, &QPushButton::clicked, this, &MachinesTab::remove);
+  connect(plan_, &QPushButton::clicked, this, [this] { sweep_.is_running() ? sweep_.cancel() : start(); });
+  connect(take_, &QPushButton::clicked, this, [this] { take(column()); });
+  connect(table_, &QTableView::activated, this, [this](const QModelIndex& index) { take(index.column()); });
+  connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &MachinesTab::show_state);
+  connect(&workspace.document, &Document::replaced, &sweep_, &PlanSweep::forget);
+  connect(&workspace.document, &Document::configChanged, this, &MachinesTab::show_state);
+  for (const auto signal : {&PlanSweep::started, &PlanSweep::ended})
+    connect(&sweep_, signal, this, &MachinesTab::show_state);
+  connect(&sweep_, &PlanSweep::planned, this, &MachinesTab::show_state);
+  connect(&workspace.planner, &Planner::delivered, this, &MachinesTab::show_columns);
+  connect(&look(), &Look::changed, this, &MachinesTab::show_state);
+  show_columns();
+}
+
+int MachinesTab::column() const {
+  const QModelIndexList columns = table_->selectionModel()->selectedColumns();
+  return columns.isEmpty() ? -1 : columns.front().column();
+}
+
+void MachinesTab::set_others(const QStringList& names) {
+  others_ = names;
+  QSettings().setValue(setting, others_);
+  sweep_.forget();
+  show_columns();
+}
+
+void MachinesTab::add() {
+  const QString name = names_->currentText().trimmed();
+  if (name.isEmpty() || others_.contains(name) || others_.size() >= most_machines) return;
+  set_others(others_ + QStringList{name});
+}
+
+void MachinesTab::remove() {
+  const int chosen = column();
+  if (chosen < 1) return;
+  QStringList names = others_;
+  names.removeAt(chosen - 1);
+  set_others(names);
+}
+
+void MachinesTab::start() {
+  swept_ = workspace_.document.config();
+  std::vector<RunConfig> configs{swept_};
+  for (const QString& name : others_) configs.push_back(with_machine(swept_, name.toStdString()));
+  sweep_.start(std::move(configs));
+}
+
+bool MachinesTab::is_of_shown_config() const {
+  RunConfig own = swept_;
+  own.machine = workspace_.document.config().machine;
+  return own == workspace_.document.config();
+}
+
+void MachinesTab::take(int chosen) {
+  if (chosen < 1 || chosen > others_.size()) return;
+  choose_machine(workspace_.document, others_[chosen - 1]);
+}
+
+void MachinesTab::show_columns() {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  QStringList names{plan ? qt(plan->machine.name) : tr("shown")};
+  names += others_;
+  if (names != model_->machines()) model_->set_machines(names);
+  show_state();
+}
+
+void MachinesTab::show_state() {
+  const bool running = sweep_.is_running(), any = !sweep_.plans().empty();
+  const bool is_old = any && !is_of_shown_config();
+  plan_->setText(running ? tr("Cancel") : tr("Plan %1").arg(counted_text(1 + others_.size(), "machine")));
+  plan_->setToolTip(running ? tr("Ends the planning; what is known stays.")
+                            : tr("Plans the strategy for each machine in the background."));
+  progress_->setVisible(running);
+  progress_->setRange(0, static_cast<int>(sweep_.plans().size()));
+  progress_->setValue(sweep_.done());
+  const int chosen = column();
+  remove_->setEnabled(chosen >= 1);
+  take_->setEnabled(chosen >= 1);
+  table_->setEnabled(!is_old);
+  const QString look_of_note = is_old ? QString("color: %1").arg(theme().warning.name()) : QString();
+  if (note_->styleSheet() != look_of_note) note_->setStyleSheet(look_of_note);
+  if (running) {
+    note_->setText(tr("planned: %1 of %2").arg(sweep_.done()).arg(counted_text(std::ssize(sweep_.plans()), "machine")));
+  } else if (is_old) {
+    note_->setText(tr("Out of date: %1 has changed since. Plan the machines again.").arg(workspace_.document.title()));
+  } else if (!any) {
+    note_->setText(tr("The same strategy on other machines: does it fit, how long is a step, what does it cost?"));
+  } else if (is_in_picture(*this)) {
+    note_->setText(tr("Green: the best of those on which it fits."));
+  } else {
+    note_->setText(tr("Green: the best of those on which it fits. A double click takes a machine."));
+  }
+}
+
+}  // namespace shardscope

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <QComboBox>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QTableView>
+#include <QWidget>
+
+#include "gui/compare/machines_model.h"
+
+namespace shardscope {
+
+// The shown strategy on its own machine and on others that a person names, planned in the background: a machine a
+// column. Which they are is kept between starts of the program.
+class MachinesTab : public QWidget {
+  Q_OBJECT
+ public:
+  explicit MachinesTab(Workspace& workspace, QWidget* parent = nullptr);
+
+  bool is_busy() const { return sweep_.is_running(); }
+  void start();
+
+ private:
+  void add();
+  void remove();
+  void set_others(const QStringList& names);
+  void take(int column);
+  void show_columns();
+  void show_state();
+  bool is_of_shown_config() const;
+  int column() const;  // the selected one, or -1
+
+  Workspace& workspace_;
+  PlanSweep sweep_;
+  RunConfig swept_;  // what was planned, the machine aside
+  MachinesModel* model_;
+  QStringList others_;
+  QComboBox* names_;
+  QPushButton *add_, *remove_, *plan_, *take_;
+  QProgressBar* progress_;
+  QTableView* table_;
+  QLabel* note_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <QObject>
+#include <vector>
+
+#include "engine/plan/utilisation.h"
+#include "gui/background/background.h"
+#include "gui/planning/planner.h"
+
+namespace shardscope {
+
+// A config, and what its plan is like.
+struct SweptPlan {
+  RunConfig config;
+  std::optional<PlanTotals> totals;  // none: not planned yet, or it cannot be
+  int64_t collectives = 0;           // of a training step: exchanges()
+  Utilisation use;
+  double exposed_seconds = 0;  // of a step: communication that nothing hides, on the stage where it is most
+  int64_t memory_limit_bytes = 0;
+  Evidence evidence;
+  double price_per_device_hour = 0;
+  QString error;   // why it cannot be planned
+  QString excess;  // that it does not fit into memory
+
+  bool is_done() const { return totals || !error.isEmpty(); }
+};
+
+// Plans configs, one after the other on a thread of its own. Of a plan its facts are kept alone.
+class PlanSweep : public QObject {
+  Q_OBJECT
+ public:
+  explicit PlanSweep(PlanSource source, QObject* parent = nullptr);
+
+  // Ends what is running and begins anew.
+  void start(std::vector<RunConfig> configs);
+  void cancel();  // what is known stays
+  void forget();  // of a document that is another one now
+  bool is_running() const { return running_; }
+  const std::vector<SweptPlan>& plans() const { return plans_; }
+  int done() const { return done_; }
+
+ signals:
+  void started();
+  void planned(int index);  // another plan is known
+  void ended();
+
+ private:
+  void next();
+  void take(SweptPlan plan);
+
+  PlanSource source_;
+  std::vector<SweptPlan> plans_;
+  int done_ = 0;
+  bool running_ = false;
+  WorkerThreads thread_{1};
+  Background<SweptPlan> job_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,122 @@
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QPushButton>
+#include <QTableView>
+#include <QTest>
+
+#include "engine/base/units.h"
+#include "engine/compile/file_paths.h"
+#include "gui/compare/compare_page.h"
+#include "gui/compare/machines_tab.h"
+#include "tests/gui/small_models.h"
+#include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace compared_machines_test {
+
+using namespace shardscope;
+
+// The tab Machines of the page Compare, with the real planner.
+class ComparedMachinesTest : public WindowCase {
+  Q_OBJECT
+
+  MachinesTab* tab() { return window_->findChild<MachinesTab*>(); }
+  QTableView* table() { return window_->findChild<QTableView*>("comparedMachines"); }
+  QPushButton* button(const char* name) { return window_->findChild<QPushButton*>(name); }
+  QString cell(int row, int column) { return table()->model()->index(row, column).data().toString(); }
+  QString machine(int column) { return table()->model()->headerData(column, Qt::Horizontal).toString(); }
+  void plan_all() {
+    button("machinesStart")->click();
+    QTRY_VERIFY_WITH_TIMEOUT(!tab()->is_busy(), patience);
+  }
+
+ private slots:
+  void initTestCase() { prepare(); }
+
+  void init() {
+    QSettings().remove("compare/machines");
+    open_window(compiled_plans(), made::small_gpt(1, 2, 2), {1280, 800});
+    QVERIFY(window_->show_page("compare"));
+    window_->findChild<ComparePage*>()->setCurrentWidget(tab());
+  }
+
+  void cleanup() { close_window(); }
+
+  void a_column_is_the_plan_for_that_machine() {
+    const QAbstractItemModelTester tester(table()->model());
+    plan_all();
+    QCOMPARE(table()->model()->columnCount(), 4);
+    for (int column = 0; column < 4; ++column) {
+      const RunConfig config =
+          column == 0 ? document().config() : with_machine(document().config(), machine(column).toStdString());
+      const Plan plan = planner().source().plan(config, {});
+      QCOMPARE(machine(column), QString::fromStdString(plan.machine.name));
+      QCOMPARE(cell(MachinesModel::time_row, column),
+               QString::fromStdString(seconds_text(plan.totals.seconds_per_step)));
+      QCOMPARE(cell(MachinesModel::memory_row, column),
+               QString::fromStdString(bytes_text(double(plan.totals.device_bytes))));
+      QCOMPARE(cell(MachinesModel::state_row, column), QString("fits"));
+    }
+  }
+
+  void a_machine_of_the_table_is_taken_as_one_undoable_edit() {
+    plan_all();
+    const RunConfig before = document().config();
+    table()->selectColumn(2);
+    button("machinesTake")->click();
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QCOMPARE(planner().plan()->machine.name, machine(2).toStdString());
+    QCOMPARE(machine(0), machine(2));
+    QVERIFY(table()->isEnabled());  // of the same strategy
+    QCOMPARE(document().undo_stack().count(), 1);
+    document().undo_stack().undo();
+    QVERIFY(document().config() == before);
+  }
+
+  void another_strategy_makes_the_table_out_of_date() {
+    plan_all();
+    set_microbatches(document(), 2);
+    QVERIFY(!table()->isEnabled());
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    plan_all();
+    QVERIFY(table()->isEnabled());
+  }
+
+  void machines_are_added_and_removed_and_kept_for_the_next_start() {
+    auto* names = window_->findChild<QComboBox*>("machineToAdd");
+    const auto add = [&](const QString& name) {
+      names->setEditText(name);
+      button("addMachine")->click();
+    };
+    add("tpu_v4");
+    add("tpu_v4");
+    add("");
+    QCOMPARE(table()->model()->columnCount(), 5);
+    table()->selectColumn(1);
+    button("removeMachine")->click();
+    table()->selectColumn(0);
+    QVERIFY(!button("removeMachine")->isEnabled() && !button("machinesTake")->isEnabled());
+    close_window();
+    open_window(compiled_plans(), made::small_gpt(1, 2, 2));
+    QStringList kept;
+    for (int column = 1; column < table()->model()->columnCount(); ++column) kept << machine(column);
+    QCOMPARE(kept, (QStringList{"dgx_h100", "tpu_v5p", "tpu_v4"}));
+  }
+
+  void a_machine_that_there_is_not_says_so_in_its_column() {
+    auto* names = window_->findChild<QComboBox*>("machineToAdd");
+    names->setEditText("dgx_h101");
+    button("addMachine")->click();
+    plan_all();
+    const int last = table()->model()->columnCount() - 1;
+    QVERIFY2(cell(MachinesModel::state_row, last).startsWith("cannot be"),
+             qPrintable(cell(MachinesModel::state_row, last)));
+    QCOMPARE(cell(MachinesModel::state_row, 1), QString("fits"));
+  }
+};
+
+REGISTER_WINDOW_TEST(ComparedMachinesTest)
+
+}  // namespace compared_machines_test
+
+#include "compared_machines_test.moc"
