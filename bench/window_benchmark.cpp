@@ -29,6 +29,7 @@
 #include "engine/config/write.h"
 #include "gui/document/edits.h"
 #include "gui/look/appearance.h"
+#include "gui/pages/timeline_canvas.h"
 #include "gui/pages/timeline_page.h"
 #include "gui/window/window.h"
 

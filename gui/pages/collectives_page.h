@@ -8,19 +8,20 @@
 
 #include "gui/pages/collectives_model.h"
 #include "gui/pages/mode_comparison.h"
+#include "gui/workspace/page.h"
 
 namespace shardscope {
 
 // Both layout modes side by side, and the table of collectives, which can be grouped and filtered, with its total line.
 // Ctrl+C copies the selected rows (all, when none is; of a group its own) as text with exact values.
-class CollectivesPage : public QWidget {
+class CollectivesPage : public QWidget, public Page {
   Q_OBJECT
  public:
   explicit CollectivesPage(Workspace& workspace, QWidget* parent = nullptr);
 
   QString copied_text() const;
   QTreeView* table() const { return table_; }
-  ModeComparison* comparison() const { return comparison_; }
+  bool is_settled() const override { return !comparison_->is_busy(); }
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;

@@ -12,17 +12,19 @@
 #include "gui/pages/flow_canvas.h"
 #include "gui/pages/flow_cause.h"
 #include "gui/pages/flow_model.h"
+#include "gui/workspace/page.h"
 
 namespace shardscope {
 
 // The program of a stage as it runs on the devices: as a graph of lanes, or as a list with a rail of ops. Beneath it
 // the cause of the selected reshard, and what would make it needless.
-class FlowPage : public QWidget {
+class FlowPage : public QWidget, public Page {
   Q_OBJECT
  public:
   explicit FlowPage(Workspace& workspace, QWidget* parent = nullptr);
 
   FlowCanvas* canvas() const { return canvas_; }
+  bool is_settled() const override { return canvas_->is_settled(); }
   QListView* list() const { return list_; }
   void show_list(bool list);
 

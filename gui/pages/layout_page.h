@@ -9,12 +9,13 @@
 #include "gui/pages/layout_pins.h"
 #include "gui/pages/layout_view.h"
 #include "gui/pages/replay_view.h"
+#include "gui/workspace/page.h"
 
 namespace shardscope {
 
 // How the selected array is sharded over the mesh, with a field to choose any array, sliders through the pages of
 // arrays of more than two dimensions and a constraint for activations; and the replay of what moves it.
-class LayoutPage : public QWidget {
+class LayoutPage : public QWidget, public Page {
   Q_OBJECT
  public:
   explicit LayoutPage(Workspace& workspace, QWidget* parent = nullptr);

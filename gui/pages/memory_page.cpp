@@ -9,6 +9,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/in_picture.h"
 #include "gui/look/name_delegate.h"
+#include "gui/pages/memory_ways_out.h"
 #include "gui/pages/stage_box.h"
 
 namespace shardscope {
@@ -44,6 +45,7 @@ MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
   below->setContentsMargins(0, 0, 0, 0);
   below->setSpacing(0);
   head_ = make_head(workspace);
+  below->addWidget(new MemoryWaysOut(workspace));
   below->addWidget(head_);
   below->addWidget(views_, 1);
   make_buffers(workspace);

@@ -12,18 +12,20 @@
 #include "gui/pages/memory_buffers.h"
 #include "gui/pages/memory_curve_view.h"
 #include "gui/pages/memory_life.h"
+#include "gui/workspace/page.h"
 
 namespace shardscope {
 
 // Memory of the devices; beneath it either what is in use through a step, with the ten largest buffers at the peak, or
 // where in the arena everything is. In a picture the buffers stand beneath the curve. The bars scroll under their
 // legend and get the height they need, up to half of the page, until a person moves the border between them.
-class MemoryPage : public QWidget {
+class MemoryPage : public QWidget, public Page {
   Q_OBJECT
  public:
   explicit MemoryPage(Workspace& workspace, QWidget* parent = nullptr);
 
   MemoryCurveView* curve() const { return curve_; }
+  bool is_settled() const override { return curve_->is_settled(); }
   QTableView* buffers() const { return buffers_; }
   void show_arena(bool arena);
 

@@ -6,12 +6,13 @@
 
 #include "gui/pages/pipeline_stages.h"
 #include "gui/pages/schedule_view.h"
+#include "gui/workspace/page.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
 // The pipeline: its stages, and when each does what. Without one: how to get it, in one click.
-class PipelinePage : public QStackedWidget {
+class PipelinePage : public QStackedWidget, public Page {
   Q_OBJECT
  public:
   explicit PipelinePage(Workspace& workspace, QWidget* parent = nullptr);

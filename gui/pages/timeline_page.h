@@ -9,6 +9,7 @@
 #include "gui/pages/timeline_canvas.h"
 #include "gui/pages/timeline_search.h"
 #include "gui/pages/trace_box.h"
+#include "gui/workspace/page.h"
 
 namespace shardscope {
 
@@ -16,13 +17,13 @@ namespace shardscope {
 // when it was really done. Chosen are the training step (the nearest to the median, the slowest, the latest), what the
 // colours tell, and whether ranks that do the same are folded. Ranges are measured, steps are searched; a line below
 // says what is selected.
-class TimelinePage : public QWidget {
+class TimelinePage : public QWidget, public Page {
   Q_OBJECT
  public:
   explicit TimelinePage(Workspace& workspace, QWidget* parent = nullptr);
   TimelineCanvas* canvas() const { return canvas_; }
   // What is predicted or the chosen training step is being made ready to be drawn.
-  bool is_busy() const { return prediction_.is_busy() || builder_->is_busy(); }
+  bool is_settled() const override { return !prediction_.is_busy() && !builder_->is_busy(); }
 
  protected:
   void showEvent(QShowEvent* event) override;

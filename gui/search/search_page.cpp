@@ -245,8 +245,8 @@ void SearchPage::start() {
   follow_document();
 }
 
-void SearchPage::keep_those_of(const SearchPage& other) {
-  search_.keep_that_of(other.search_);
+void SearchPage::begin_picture(const Page* seen) {
+  if (const auto* page = dynamic_cast<const SearchPage*>(seen)) search_.keep_that_of(page->search_);
   follow_document();
 }
 

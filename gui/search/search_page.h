@@ -16,6 +16,7 @@
 #include "gui/search/found_chart.h"
 #include "gui/search/found_model.h"
 #include "gui/search/search_form.h"
+#include "gui/workspace/page.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
@@ -24,15 +25,15 @@ namespace shardscope {
 // memory that fills while one looks, and a table, with one selection. Nothing else in the window changes until one is
 // taken, which is one undoable edit, or pinned for the page Compare. What was found of another run file than the
 // document is, its strategy aside, is marked as out of date and cannot be taken.
-class SearchPage : public QWidget {
+class SearchPage : public QWidget, public Page {
   Q_OBJECT
  public:
   SearchPage(Workspace& workspace, PinnedPlans& pins, QWidget* parent = nullptr);
 
   void start();
   const StrategySearch& search() const { return search_; }
-  void keep_those_of(const SearchPage& other);  // what was found
-  bool is_settled() const;
+  bool is_settled() const override;
+  void begin_picture(const Page* seen) override;  // of what was found
   // What was found as files, for File > Export; empty while nothing was.
   std::vector<ExportKind> export_kinds() const;
 

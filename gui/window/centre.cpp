@@ -1,18 +1,18 @@
 #include "gui/window/centre.h"
 
+#include <QCoreApplication>
 #include <QTabBar>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <utility>
 
 #include "engine/base/error.h"
 #include "gui/document/text.h"
 #include "gui/help/guide.h"
 #include "gui/look/steady_tabs.h"
-#include "gui/pages/collectives_page.h"
 #include "gui/pages/layout_page.h"
-#include "gui/pages/machine_page.h"
-#include "gui/pages/pipeline_page.h"
 #include "gui/planning/later_iteration.h"
+#include "gui/window/page_list.h"
 
 namespace shardscope {
 namespace {
@@ -22,30 +22,16 @@ constexpr int narrowest = 280;  // whatever the fonts
 }  // namespace
 
 Centre::Centre(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), workspace_(workspace), pages_(new SteadyTabs(this)) {
+    : QWidget(parent), workspace_(workspace), pins_(workspace), pages_(new SteadyTabs(this)) {
   pages_->setObjectName("pages");
   pages_->setDocumentMode(true);
   pages_->setMinimumWidth(narrowest);
   pages_->tabBar()->setExpanding(false);
-  auto* collectives = new CollectivesPage(workspace);
-  comparison_ = collectives->comparison();
-  add_page(new LayoutPage(workspace), tr("&Layout"), tr("How the selected array is sharded over the devices."));
-  flow_ = new FlowPage(workspace);
-  add_page(flow_, tr("Flo&w"),
-           tr("The instructions of the program, with the layout of what each computes and every reshard."));
-  memory_ = new MemoryPage(workspace);
-  add_page(memory_, tr("&Memory"), tr("What fills each device's memory, and when."));
-  add_page(collectives, tr("&Collectives"), tr("Everything the devices exchange in a training step, and why."));
-  timeline_ = new TimelinePage(workspace);
-  add_page(timeline_, tr("&Timeline"), tr("Where the time of a training step goes."));
-  add_page(new PipelinePage(workspace), tr("P&ipeline"),
-           tr("The stages of the pipeline, and which microbatch each works on when."));
-  compare_ = new ComparePage(workspace);
-  add_page(compare_, tr("Comp&are"), tr("Plans beside each other: those you pinned, and all meshes of these devices."));
-  add_page(new MachinePage(workspace), tr("Machi&ne"),
-           tr("The machine that plans are made for, and what each mesh axis moves over which of its links."));
-  search_ = new SearchPage(workspace, compare_->pins());
-  add_page(search_, tr("&Search"), tr("The strategies of this model: step time against memory, and which is best."));
+  for (const PageKind& kind : page_kinds()) {
+    QWidget* page = kind.make(workspace, pins_);
+    pages_->setTabToolTip(pages_->addTab(page, tr(kind.title)), QCoreApplication::translate("Page", kind.tip));
+    set_help_chapter(page, anchor_of(name_of(kind)));
+  }
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
@@ -53,10 +39,8 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
   connect(&workspace.planner, &Planner::delivered, this, &Centre::paint_later);
 }
 
-void Centre::add_page(QWidget* page, const QString& title, const QString& tip) {
-  pages_->setTabToolTip(pages_->addTab(page, title), tip);
-  set_help_chapter(page, anchor_of(QString(title).remove('&')));
-}
+// The pages before the pins that they show.
+Centre::~Centre() { delete pages_; }
 
 // A new plan is reported to the panels first: they and the page are painted in an event-loop iteration each.
 void Centre::paint_later() {
@@ -77,30 +61,41 @@ void Centre::offer(const QList<QAction*>& actions) {
   }
 }
 
+int Centre::index_of(const QString& name) const {
+  const std::vector<PageKind>& kinds = page_kinds();
+  const auto found = std::ranges::find_if(
+      kinds, [&](const PageKind& kind) { return name_of(kind).compare(name, Qt::CaseInsensitive) == 0; });
+  return found == kinds.end() ? -1 : static_cast<int>(found - kinds.begin());
+}
+
+Page* Centre::find_page(const QString& name) const { return dynamic_cast<Page*>(pages_->widget(index_of(name))); }
+
+Page* Centre::current_page() const { return dynamic_cast<Page*>(pages_->currentWidget()); }
+
 bool Centre::show_page(const QString& name) {
-  for (int i = 0; i < pages_->count(); ++i)
-    if (pages_->tabText(i).remove('&').compare(name, Qt::CaseInsensitive) == 0) {
-      pages_->setCurrentIndex(i);
-      return true;
-    }
-  return false;
+  const int index = index_of(name);
+  if (index >= 0) pages_->setCurrentIndex(index);
+  return index >= 0;
 }
 
 QString Centre::no_page(const QString& name, const std::vector<std::string>& more) const {
   std::vector<std::string> names;
-  for (int i = 0; i < pages_->count(); ++i) names.push_back(pages_->tabText(i).remove('&').toLower().toStdString());
+  for (const PageKind& kind : page_kinds()) names.push_back(name_of(kind).toLower().toStdString());
   names.insert(names.end(), more.begin(), more.end());
   return tr("there is no page '%1' (%2)").arg(name, qt(name_hint(name.toStdString(), names)));
 }
 
 bool Centre::is_settled() const {
-  return !paints_later_ && flow_->canvas()->is_settled() && memory_->curve()->is_settled() && !comparison_->is_busy() &&
-         !timeline_->is_busy() && !compare_->is_busy() && search_->is_settled();
+  for (int i = 0; i < pages_->count(); ++i) {
+    const auto* page = dynamic_cast<const Page*>(pages_->widget(i));
+    if (page && !page->is_settled()) return false;
+  }
+  return !paints_later_;
 }
 
 bool Centre::replay_selected() {
   show_page("layout");
-  return findChild<LayoutPage*>()->replay_selected();
+  return page<LayoutPage>()->replay_selected();
 }
 
 void Centre::resizeEvent(QResizeEvent* event) {

@@ -3,13 +3,10 @@
 #include <QTabWidget>
 #include <QWidget>
 
-#include "gui/compare/compare_page.h"
-#include "gui/pages/flow_page.h"
-#include "gui/pages/memory_page.h"
-#include "gui/pages/mode_comparison.h"
-#include "gui/pages/timeline_page.h"
-#include "gui/search/search_page.h"
+#include "gui/compare/pinned_plans.h"
+#include "gui/planning/legal_sizes.h"
 #include "gui/window/problem_strip.h"
+#include "gui/workspace/page.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
@@ -19,14 +16,22 @@ class Centre : public QWidget {
   Q_OBJECT
  public:
   explicit Centre(Workspace& workspace, QWidget* parent = nullptr);
+  ~Centre() override;
 
   QTabWidget* pages() const { return pages_; }
+  PinnedPlans& pins() { return pins_; }
+  // The page of that class.
+  template <class Widget>
+  Widget* page() const {
+    return pages_->findChild<Widget*>();
+  }
+  // By its name, "layout"; null for another one.
+  Page* find_page(const QString& name) const;
+  Page* current_page() const;
   // Problems are fixed by the sizes that are legal.
   void show_problems(LegalSizes& sizes);
   ProblemStrip* problems() const { return strip_; }
-  ComparePage* compare() const { return compare_; }
-  SearchPage* search() const { return search_; }
-  // By its title, "layout" or "compare"; false for another name.
+  // By its name, "layout" or "compare"; false for another one.
   bool show_page(const QString& name);
   // "there is no page 'memry' (did you mean 'memory'?)"; `more`: what the caller takes besides.
   QString no_page(const QString& name, const std::vector<std::string>& more = {}) const;
@@ -44,18 +49,13 @@ class Centre : public QWidget {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  void add_page(QWidget* page, const QString& title, const QString& tip);
+  int index_of(const QString& name) const;  // -1: there is none
   void paint_later();
 
   Workspace& workspace_;
+  PinnedPlans pins_;
   QTabWidget* pages_;
   ProblemStrip* strip_ = nullptr;
-  FlowPage* flow_;
-  MemoryPage* memory_;
-  ModeComparison* comparison_;
-  TimelinePage* timeline_;
-  ComparePage* compare_;
-  SearchPage* search_;
   bool paints_later_ = false;
 };
 

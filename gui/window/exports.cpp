@@ -16,6 +16,7 @@
 #include "gui/document/text.h"
 #include "gui/export/picture_file.h"
 #include "gui/pages/trace_box.h"
+#include "gui/search/search_page.h"
 #include "gui/workspace/array_facts.h"
 #include "viz/text/visualize.h"
 
@@ -75,8 +76,8 @@ void Exports::choose() {
 // Those of the page that is seen; the last choice stays where there is still such a kind.
 void Exports::take_page_kinds() {
   const std::string last = last_.kind ? last_.kind->name : "";
-  const bool is_search = centre_.pages()->currentWidget() == centre_.search();
-  page_kinds_ = is_search ? centre_.search()->export_kinds() : std::vector<ExportKind>();
+  const auto* search = dynamic_cast<const SearchPage*>(centre_.current_page());
+  page_kinds_ = search ? search->export_kinds() : std::vector<ExportKind>();
   last_.kind = nullptr;
   for (const std::vector<ExportKind>* kinds :
        std::initializer_list<const std::vector<ExportKind>*>{&export_kinds(), &std::as_const(page_kinds_)})

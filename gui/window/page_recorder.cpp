@@ -37,12 +37,9 @@ void PageRecorder::take_page(const QString& page, TraceChoice trace, const Centr
   if (!page.isEmpty() && !centre_->show_page(page))
     throw Failure(Error{"unknown_page", centre_->no_page(page, {"run"}).toStdString(), "", ""});
   for (TraceBox* box : centre_->findChildren<TraceBox*>()) box->setCurrentIndex(box->findData(int(trace)));
-  QTabWidget& pages = *centre_->pages();
-  if (shown && pages.currentWidget() == centre_->search()) centre_->search()->keep_those_of(*shown->search());
-  if (pages.currentWidget() != centre_->compare()) return take_shown(pages);
-  if (shown && shown->compare()->pins().any()) centre_->compare()->pins().keep_those_of(shown->compare()->pins());
-  else centre_->compare()->sweep();
-  take_shown(*centre_->compare());
+  drawn_ = centre_->current_page();
+  drawn_->begin_picture(shown ? shown->find_page(page) : nullptr);
+  take_shown(drawn_->tabs() ? *drawn_->tabs() : *centre_->pages());
 }
 
 void PageRecorder::take_shown(QTabWidget& pages) {
@@ -51,7 +48,7 @@ void PageRecorder::take_shown(QTabWidget& pages) {
 }
 
 void PageRecorder::look() {
-  const bool is_busy = workspace_.planner.is_busy() || (centre_ && !centre_->is_settled());
+  const bool is_busy = workspace_.planner.is_busy() || (centre_ && !(centre_->is_settled() && drawn_->is_settled()));
   settled_ = is_busy || fit_picture(*page_) ? 0 : settled_ + 1;
   if (settled_ < settled_looks) return;
   timer_.stop();

@@ -35,7 +35,8 @@ class PageRecorder : public QObject {
   Workspace& workspace_;
   std::unique_ptr<Centre> centre_;  // none for the curves of the run
   QWidget shell_;                   // the window of the page, which only the picture sees whole
-  std::unique_ptr<QWidget> page_;   // taken out of the centre
+  Page* drawn_ = nullptr;           // of the centre
+  std::unique_ptr<QWidget> page_;   // its widget, or its tab in front, taken out of there
   QTimer timer_;
   int settled_ = 0;  // how often it was found settled
 };

@@ -11,10 +11,12 @@
 #include <QSettings>
 #include <utility>
 
+#include "gui/compare/compare_page.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/panels/mesh_dialog.h"
+#include "gui/search/search_page.h"
 #include "gui/window/about_dialog.h"
 #include "gui/window/file_bar.h"
 #include "gui/window/last_session.h"
@@ -98,13 +100,14 @@ void MainWindow::connect_actions() {
   connect(actions_.pin, &QAction::triggered, this, &MainWindow::pin_plan);
   connect(actions_.sweep, &QAction::triggered, this, [this] {
     centre_->show_page("compare");
-    centre_->compare()->sweep();
+    centre_->page<ComparePage>()->sweep();
   });
   connect(actions_.search, &QAction::triggered, this, [this] {
     centre_->show_page("search");
-    if (!centre_->search()->search().is_running()) centre_->search()->start();
+    auto* page = centre_->page<SearchPage>();
+    if (!page->search().is_running()) page->start();
   });
-  connect(centre_->search(), &SearchPage::reported, notice_, &Notice::say);
+  connect(centre_->page<SearchPage>(), &SearchPage::reported, notice_, &Notice::say);
   connect(actions_.open, &QAction::triggered, &files_, &Files::choose_file);
   connect(actions_.save, &QAction::triggered, &files_, &Files::save);
   connect(actions_.save_as, &QAction::triggered, &files_, &Files::save_as);
@@ -164,10 +167,11 @@ void MainWindow::connect_workspace() {
 }
 
 void MainWindow::pin_plan() {
-  const int place = centre_->compare()->pins().pin();
-  notice_->say(place >= 0 ? tr("Pinned as plan %1; the page Compare has it beside the shown one")
-                                .arg(centre_->compare()->pins().name(place))
-                          : tr("This plan is pinned already, or there is none"));
+  const int place = centre_->pins().pin();
+  notice_->say(
+      place >= 0
+          ? tr("Pinned as plan %1; the page Compare has it beside the shown one").arg(centre_->pins().name(place))
+          : tr("This plan is pinned already, or there is none"));
 }
 
 bool MainWindow::keep_session(const QString& folder) {

@@ -26,6 +26,7 @@
 #include "tests/gui/window_case.h"
 #include "tests/machine/host_rates.h"
 #include "tests/test_program.h"
+#include "viz/paint/timeline_ranks.h"
 
 namespace attach_test {
 

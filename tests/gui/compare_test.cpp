@@ -15,7 +15,9 @@
 #include <set>
 
 #include "engine/base/units.h"
+#include "gui/compare/compare_page.h"
 #include "gui/compare/factorisations.h"
+#include "gui/compare/sweep_model.h"
 #include "gui/look/appearance.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"

@@ -22,6 +22,7 @@
 #include "gui/background/worker_threads.h"
 #include "gui/export/picture_page.h"
 #include "gui/look/appearance.h"
+#include "gui/window/page_list.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/painted_texts.h"
@@ -120,9 +121,10 @@ class ExportTest : public QObject {
 
   void every_page_becomes_a_picture_of_every_form_data() {
     QTest::addColumn<QString>("page");
-    for (const char* page :
-         {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "machine", "search"})
-      QTest::newRow(page) << page;
+    for (const PageKind& kind : page_kinds()) {
+      const QString page = name_of(kind).toLower();
+      QTest::newRow(qPrintable(page)) << page;
+    }
   }
   void every_page_becomes_a_picture_of_every_form() {
     QFETCH(QString, page);

@@ -7,6 +7,7 @@
 #include "engine/base/units.h"
 #include "engine/compile/document_of.h"
 #include "gui/look/appearance.h"
+#include "gui/pages/flow_canvas.h"
 #include "gui/pages/flow_page.h"
 #include "gui/pages/flow_words.h"
 #include "gui/window/window.h"

@@ -4,9 +4,11 @@
 #include <QTest>
 #include <QTreeView>
 
+#include "engine/export/export_kind.h"
 #include "engine/session/hello.h"
 #include "gui/export/picture_page.h"
 #include "gui/look/appearance.h"
+#include "gui/window/page_list.h"
 #include "gui/window/page_recorder.h"
 #include "gui/window/presets.h"
 #include "tests/export/exported.h"
@@ -21,8 +23,12 @@ using namespace shardscope;
 namespace {
 
 constexpr int patience = 60000;  // ms
-const QStringList pages = {"layout",   "flow",    "memory",  "collectives", "timeline",
-                           "pipeline", "compare", "machine", "search",      "run"};
+// Of all of the window, and the curves of a run.
+QStringList pages() {
+  QStringList names;
+  for (const PageKind& kind : page_kinds()) names << name_of(kind).toLower();
+  return names << "run";
+}
 
 QString name_of(const QWidget& widget) {
   return QString("%1 %2").arg(widget.metaObject()->className(), widget.objectName());
@@ -115,6 +121,14 @@ class PictureTest : public QObject {
     apply_theme(*qApp, ThemeChoice::light);
   }
 
+  void pictures_can_be_of_every_page_of_the_window() {
+    for (const char* form : {"svg", "png", "pdf"}) {
+      QStringList offered;
+      for (const std::string& page : find_export_kind(form).pages) offered << QString::fromStdString(page);
+      QCOMPARE(offered, pages());
+    }
+  }
+
   void a_picture_shows_all_of_a_page_and_no_control_data() {
     QTest::addColumn<QString>("preset");
     QTest::addColumn<bool>("is_measured");
@@ -139,7 +153,7 @@ class PictureTest : public QObject {
     apply_theme(*qApp, choice);
     open(preset);
     if (is_measured) measure();
-    for (const QString& page : pages) {
+    for (const QString& page : pages()) {
       if (page == "run" && !is_measured) continue;
       const Drawn drawn = draw(page, least);
       QVERIFY2(drawn.size.expandedTo(least) == drawn.size, qPrintable(page));

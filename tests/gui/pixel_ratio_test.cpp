@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "gui/look/kept_picture.h"
+#include "gui/window/page_list.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
@@ -43,8 +44,10 @@ class PixelRatioTest : public WindowCase {
 
   void every_page_is_the_same_picture_and_finer_data() {
     QTest::addColumn<QString>("page");
-    for (const char* page : {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "machine", "search"})
-      QTest::newRow(page) << page;
+    for (const PageKind& kind : page_kinds()) {
+      const QString page = name_of(kind).toLower();
+      QTest::newRow(qPrintable(page)) << page;
+    }
   }
   void every_page_is_the_same_picture_and_finer() {
     QFETCH(QString, page);

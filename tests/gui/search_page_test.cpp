@@ -13,6 +13,7 @@
 
 #include "engine/config/strategy.h"
 #include "engine/search/conclusion.h"
+#include "gui/compare/compare_page.h"
 #include "gui/document/edits.h"
 #include "gui/search/search_page.h"
 #include "gui/window/presets.h"

@@ -13,6 +13,7 @@
 #include "engine/machine/host_machine.h"
 #include "engine/session/hello.h"
 #include "gui/look/appearance.h"
+#include "gui/pages/timeline_canvas.h"
 #include "gui/pages/timeline_page.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
@@ -74,7 +75,7 @@ class TimelineTest : public WindowCase {
     run.receive(trace_of(plan(), TraceChoice::latest, 7, 10));
     run.receive(trace_of(plan(), TraceChoice::slowest, 3, 30));
     run.receive(trace_of(plan(), TraceChoice::median, 5, 20));
-    QTRY_VERIFY_WITH_TIMEOUT(!page()->is_busy() && canvas()->rows().size() == 9, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() == 9, patience);
   }
 
   // Inside the slice of a plan step, in widget coordinates.
@@ -113,7 +114,7 @@ class TimelineTest : public WindowCase {
         {TraceChoice::median, 20}, {TraceChoice::slowest, 30}, {TraceChoice::latest, 10}};
     for (const auto& [wanted, lookup] : lookups) {
       choice->setCurrentIndex(choice->findData(int(wanted)));
-      QTRY_VERIFY_WITH_TIMEOUT(!page()->is_busy(), patience);
+      QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled(), patience);
       QCOMPARE(canvas()->rows().size(), size_t{9});
       const double longest = double(2 + 3 * lookup + 2 + 2) * 1e-3;
       QVERIFY(std::abs(canvas()->seconds() - std::max(longest, predicted_step(plan()).seconds)) < 1e-9);
@@ -168,7 +169,7 @@ class TimelineTest : public WindowCase {
     workspace().run.begin_replay(workspace().planner.plan());
     workspace().run.receive(hello_of(plan()));
     workspace().run.receive(trace);
-    QTRY_VERIFY_WITH_TIMEOUT(!page()->is_busy() && button->isVisible(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && button->isVisible(), patience);
     button->click();
     auto* box = page()->findChild<QMessageBox*>("machineCorrection");
     QVERIFY2(box && box->text().contains("matrix products in f32: 2 times as long"),
