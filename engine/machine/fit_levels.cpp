@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -179,17 +180,25 @@ class LevelFit {
   std::vector<const MeasuredRow*> rows_;
 };
 
+// How many members of a group each unit of a level has, of those that have any: the fewest and the most.
+std::pair<int, int> members_in_units(const Topology& topology, int level, const std::vector<int>& members) {
+  std::map<int, int> counts;
+  for (int member : members) ++counts[topology.unit(level, member)];
+  const auto [fewest, most] = std::ranges::minmax(counts | std::views::values);
+  return {fewest, most};
+}
+
 // The outermost level of a row's group. Throws Failure at the row.
 int level_of_row(RowPrices& prices, const Machine& machine, const MeasuredRow& row) {
-  const int ranks = std::get<MeasuredCollective>(row.work).ranks;
+  const auto& work = std::get<MeasuredCollective>(row.work);
   try {
-    const int outer = prices.placement(ranks).level();
-    const Topology topology(machine.levels, ranks);
+    const int outer = prices.placement(work).level();
+    const Topology topology(machine.levels, work.ranks * work.stride);
     for (int number = 0; number < outer; ++number) {
-      const auto [fewest, most] = std::ranges::minmax(topology.unit_sizes(number));
+      const auto [fewest, most] = members_in_units(topology, number, members_of(work));
       if (fewest == most) continue;
       throw Failure(Error{"bad_measurements",
-                          fmt::format("a group of {} fills a unit of level '{}' only partly", ranks,
+                          fmt::format("a group of {} fills a unit of level '{}' only partly", work.ranks,
                                       machine.levels[static_cast<size_t>(number)].name),
                           row.place, fmt::format("a multiple of {}, or at most {}", most, most)});
     }

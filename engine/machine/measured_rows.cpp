@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -25,6 +24,12 @@ Machine without_products(Machine machine) {
 
 }  // namespace
 
+std::vector<int> members_of(const MeasuredCollective& work) {
+  std::vector<int> members;
+  for (int i = 0; i < work.ranks; ++i) members.push_back(i * work.stride);
+  return members;
+}
+
 std::string kind_of(const MeasuredRow& row) {
   static constexpr std::array<const char*, 3> names = {"product", "collective", "step"};
   static_assert(names.size() == std::variant_size_v<decltype(row.work)>);
@@ -38,8 +43,9 @@ std::string to_string(const MeasuredRow& row) {
                                                 product.k, product.n);
                            },
                            [](const MeasuredCollective& work) {
-                             return fmt::format("{} of {} among {}", name(work.collective),
-                                                bytes_text(static_cast<double>(work.bytes)), work.ranks);
+                             return fmt::format("{} of {} among {}{}", name(work.collective),
+                                                bytes_text(static_cast<double>(work.bytes)), work.ranks,
+                                                work.stride > 1 ? fmt::format(", {} apart", work.stride) : "");
                            },
                            [](const MeasuredStep& step) { return step.run_file; }},
                     row.work);
@@ -64,17 +70,16 @@ InstructionKind collective_of(const std::string& name, const Place& place) {
 RowPrices::RowPrices(const Machine& machine) : links_(without_products(machine)), alone_(machine, 1) {}
 
 double RowPrices::seconds(const MeasuredCollective& work) {
-  const Group& all = group(work.ranks);
+  const Group& all = group(work);
   return all.prices.collective_seconds(work.collective, static_cast<double>(work.bytes), all.placement);
 }
 
-const RowPrices::Group& RowPrices::group(int ranks) {
-  if (const auto known = groups_.find(ranks); known != groups_.end()) return known->second;
-  MachinePrices prices(links_, ranks);
-  std::vector<int> members(static_cast<size_t>(ranks));
-  std::iota(members.begin(), members.end(), 0);
-  GroupPlacement placement = prices.place({members});
-  return groups_.emplace(ranks, Group{std::move(prices), std::move(placement)}).first->second;
+const RowPrices::Group& RowPrices::group(const MeasuredCollective& work) {
+  const std::pair key(work.ranks, work.stride);
+  if (const auto known = groups_.find(key); known != groups_.end()) return known->second;
+  MachinePrices prices(links_, work.ranks * work.stride);
+  GroupPlacement placement = prices.place({members_of(work)});
+  return groups_.emplace(key, Group{std::move(prices), std::move(placement)}).first->second;
 }
 
 }  // namespace shardscope

@@ -60,7 +60,7 @@ struct CsvKind {
 };
 const std::vector<CsvKind>& csv_kinds() {
   static const std::vector<CsvKind> kinds = {{"product", {"dtype", "m", "k", "n", "seconds"}, {"batch"}},
-                                             {"collective", {"collective", "bytes", "ranks", "seconds"}, {}},
+                                             {"collective", {"collective", "bytes", "ranks", "seconds"}, {"stride"}},
                                              {"step", {"run_file", "seconds"}, {}}};
   return kinds;
 }
@@ -167,6 +167,7 @@ class CsvReader {
       }
       work.bytes = read_integer("bytes", 1, most_payload);
       work.ranks = static_cast<int>(read_integer("ranks", 2, Mesh::max_devices));
+      work.stride = static_cast<int>(read_optional("stride", Mesh::max_devices / work.ranks));
       return work;
     }
     PricedProduct product;
@@ -174,8 +175,7 @@ class CsvReader {
     product.m = read_integer("m", 1, most_elements);
     product.k = read_integer("k", 1, most_elements);
     product.n = read_integer("n", 1, most_elements);
-    if (const auto batch = cells_.find("batch"); batch != cells_.end() && !batch->second.text.empty())
-      product.batch = read_integer("batch", 1, most_elements);
+    product.batch = read_optional("batch", most_elements);
     return product;
   }
 
@@ -204,6 +204,12 @@ class CsvReader {
     fail(cells_[column].column, fmt::format("'{}' is no {}", cells_[column].text, column),
          fmt::format("a whole number from {} to {}", least, most));
     return least;
+  }
+
+  // 1 where it is not given.
+  int64_t read_optional(const std::string& column, int64_t most) {
+    const auto cell = cells_.find(column);
+    return cell == cells_.end() || cell->second.text.empty() ? 1 : read_integer(column, 1, most);
   }
 
   double read_seconds() {

@@ -221,6 +221,18 @@ class FitTest : public QObject {
     QVERIFY(fit_levels(h100(), {}, "rows") == h100());
   }
 
+  // One device of each host.
+  void groups_with_a_stride_are_of_the_level_outside_alone() {
+    std::vector<MeasuredRow> rows = cluster_rows();
+    for (MeasuredRow& row : rows) std::get<MeasuredCollective>(row.work).stride = 8;
+    measure_on(cluster(), rows);
+    const Machine fitted = fit_levels(h100(), rows, "");
+    QVERIFY(fitted.levels[0] == h100().levels[0] && worst_error(fitted, rows) < 1e-6);
+    QVERIFY(std::abs(fitted.levels[1].latency / 9e-6 - 1) < 1e-6);
+    QVERIFY(std::abs(fitted.levels[1].bytes_per_second / 21e9 - 1) < 1e-6);
+    QCOMPARE(to_string(rows[0]), std::string("all-reduce of 1.00 KiB among 2, 8 apart"));
+  }
+
   void a_machine_that_predicts_its_rows_keeps_its_levels() {
     std::vector<MeasuredRow> rows = cluster_rows();
     measure_on(cluster(), rows);

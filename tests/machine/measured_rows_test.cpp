@@ -60,10 +60,10 @@ class MeasuredRowsTest : public QObject {
     const std::vector<MeasuredRow> rows = parse_measurements(
         "\xEF\xBB\xBF# of the first half of May\r\n"
         "\r\n"
-        "kind, seconds, dtype,m,k,n,batch, collective,bytes,ranks, run_file\r\n"
-        "product, 2.5e-4, bf16,4096,1024,512,3, ,,, \r\n"
-        "collective,1,,,,,,all_reduce,67108864,8,\r\n"
-        "step, 1.5,,,,,,,,,\"a, \"\"b\"\".json\"",
+        "kind, seconds, dtype,m,k,n,batch, collective,bytes,ranks,stride, run_file\r\n"
+        "product, 2.5e-4, bf16,4096,1024,512,3, ,,,, \r\n"
+        "collective,1,,,,,,all_reduce,67108864,8,4,\r\n"
+        "step, 1.5,,,,,,,,,,\"a, \"\"b\"\".json\"",
         "folder/m.csv");
     QCOMPARE(rows.size(), size_t{3});
     const auto& product = std::get<PricedProduct>(rows[0].work);
@@ -71,11 +71,11 @@ class MeasuredRowsTest : public QObject {
     QVERIFY(product.batch == 3 && rows[0].seconds == 2.5e-4 && rows[0].place == in_file("folder/m.csv", 4));
     const auto& collective = std::get<MeasuredCollective>(rows[1].work);
     QVERIFY(collective.collective == InstructionKind::all_reduce && collective.bytes == 67108864);
-    QVERIFY(collective.ranks == 8 && rows[1].seconds == 1);
+    QVERIFY(collective.ranks == 8 && collective.stride == 4 && rows[1].seconds == 1);
     QCOMPARE(std::get<MeasuredStep>(rows[2].work).run_file, std::string("folder/a, \"b\".json"));
     QVERIFY(rows[2].place == in_file("folder/m.csv", 6) && rows[2].is_step());
     QCOMPARE(to_string(rows[0]), std::string("3 x bf16 4096 x 1024 x 512"));
-    QCOMPARE(to_string(rows[1]), std::string("all-reduce of 64.0 MiB among 8"));
+    QCOMPARE(to_string(rows[1]), std::string("all-reduce of 64.0 MiB among 8, 4 apart"));
   }
 
   void collectives_have_their_names_here_and_in_nccl() {
