@@ -5,6 +5,7 @@
 #include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/correct_by_record.h"
+#include "engine/cli/fit_to_measurements.h"
 #include "engine/machine/host_machine.h"
 #include "engine/machine/machine_file.h"
 #include "engine/machine/machine_prices.h"
@@ -62,6 +63,21 @@ int calibrate(const CalibrateOptions& options) {
   return exit_ok;
 }
 
+// What is done with --from.
+int calibrate_from(const FitArguments& arguments) {
+  const std::vector<std::string>& from = arguments.measurements;
+  if (!arguments.machine.empty()) return fit_to_measurements(arguments);
+  if (std::filesystem::is_regular_file(from.front())) {
+    throw Failure(Error{"bad_argument", "which machine these are measurements of is not said",
+                        at_argument("--from " + from.front()), "--machine FILE"});
+  }
+  if (from.size() > 1) {
+    throw Failure(
+        Error{"bad_argument", "a machine is corrected by one recorded run", at_argument("--from " + from[1]), ""});
+  }
+  return correct_by_record({from.front(), arguments.out, arguments.keep});
+}
+
 }  // namespace
 
 void add_calibrate(CLI::App& app, CommandLine& line) {
@@ -72,15 +88,25 @@ void add_calibrate(CLI::App& app, CommandLine& line) {
   auto* thorough =
       command->add_flag("--thorough", options->thorough,
                         fmt::format("measure for {:.0f} s, larger products too", thorough_calibration_seconds));
-  command->add_flag("--keep", options->keep,
-                    "keep the result even where other work disturbed it; with --from, the correction");
-  auto correction = std::make_shared<CorrectionArguments>();
-  auto* from = command
-                   ->add_option("--from", correction->record,
-                                "measure nothing: say which instructions of this recorded run took another time than "
-                                "its machine predicts, and correct that machine by them")
-                   ->type_name("DIR");
-  command->add_option("--out", correction->out, "write the corrected machine to this new file")
+  command->add_flag(
+      "--keep", options->keep,
+      "keep the result even where other work disturbed it; with --from, the correction; with --machine, in "
+      "that file");
+  auto fit = std::make_shared<FitArguments>();
+  auto* from =
+      command
+          ->add_option("--from", fit->measurements,
+                       "measure nothing: say which instructions of this recorded run took another time than its "
+                       "machine predicts, and correct that machine by them; with --machine, fit that machine to the "
+                       "measurements in this file")
+          ->type_name("DIR|FILE")
+          ->allow_extra_args(false);
+  command
+      ->add_option("--machine", fit->machine,
+                   "the machine to fit: one that `shardrun machines` lists, or a file (resources/machine.schema.json)")
+      ->type_name("NAME|FILE")
+      ->needs(from);
+  command->add_option("--out", fit->out, "write the corrected, or fitted, machine to this new file")
       ->type_name("FILE")
       ->needs(from);
   for (CLI::Option* measuring : {once, thorough}) from->excludes(measuring);
@@ -97,12 +123,19 @@ void add_calibrate(CLI::App& app, CommandLine& line) {
           "--record DIR`) beside what its machine predicts (median of measured over predicted), names those that are "
           "off by more than 10 %, and writes the machine corrected by that to `--out` or, with `--keep`, as this "
           "host's.")
+      .paragraph(
+          "With `--machine` and `--from` it fits a machine that is not this host to what was measured there: times of "
+          "matrix products, of collectives (also as nccl-tests print them) and of training steps, as "
+          "docs/predictions.md says. It prints each row beside the prediction, with the errors by kind, and writes "
+          "the fitted machine to `--out` or, with `--keep`, in place of the file that `--machine` names.")
       .example("shardrun calibrate --thorough", "the most exact rates, on an idle machine")
-      .example("shardrun calibrate --from record --out corrected.json", "correct a machine by a recorded run");
-  command->callback([&line, options, correction] {
-    line.action = [options, correction] {
-      correction->keep = options->keep;
-      return correction->record.empty() ? calibrate(*options) : correct_by_record(*correction);
+      .example("shardrun calibrate --from record --out corrected.json", "correct a machine by a recorded run")
+      .example("shardrun calibrate --machine dgx_h100 --from nccl.txt --from products.csv --out ours.json",
+               "a machine of the library with what was measured on such a cluster");
+  command->callback([&line, options, fit] {
+    line.action = [options, fit] {
+      fit->keep = options->keep;
+      return fit->measurements.empty() ? calibrate(*options) : calibrate_from(*fit);
     };
   });
 }
