@@ -1,6 +1,5 @@
 #include "engine/ops/cast.h"
 
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {

@@ -1,7 +1,6 @@
 #include "engine/base/error.h"
 #include "engine/ops/cast.h"
 #include "engine/ops/equation.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/product_layout.h"
 #include "engine/ops/registry.h"

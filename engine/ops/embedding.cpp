@@ -1,7 +1,6 @@
 #include "engine/ops/embedding.h"
 
 #include "engine/ops/cast.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/registry.h"
 

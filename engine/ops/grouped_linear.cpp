@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {

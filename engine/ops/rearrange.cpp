@@ -2,7 +2,6 @@
 
 #include "engine/base/error.h"
 #include "engine/ops/equation.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {

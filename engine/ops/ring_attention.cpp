@@ -7,7 +7,6 @@
 #include "engine/base/align.h"
 #include "engine/base/error.h"
 #include "engine/ops/equation.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/registry.h"
 #include "engine/ops/workspace.h"

@@ -4,7 +4,6 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {

@@ -1,6 +1,6 @@
 #include "engine/base/vector_versions.h"
 #include "engine/ops/scale.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
 

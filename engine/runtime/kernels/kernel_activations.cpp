@@ -4,7 +4,7 @@
 #include "engine/ops/clip.h"
 #include "engine/ops/soft_cap.h"
 #include "engine/runtime/kernels/elementwise_kernel.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/vector_math.h"
 
 namespace shardscope {

@@ -4,7 +4,7 @@
 #include "engine/ops/attention.h"
 #include "engine/runtime/kernels/attention_head.h"
 #include "engine/runtime/kernels/attention_scores.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {

@@ -3,8 +3,8 @@
 
 #include "engine/base/vector_versions.h"
 #include "engine/ops/scale.h"
-#include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/logits_row.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/vector_math.h"
 

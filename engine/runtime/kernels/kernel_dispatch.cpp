@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "engine/ops/dispatch.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {

@@ -3,7 +3,7 @@
 
 #include "engine/base/vector_versions.h"
 #include "engine/runtime/kernels/dropout_mask.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
 

@@ -3,7 +3,7 @@
 
 #include "engine/base/vector_clones.h"
 #include "engine/ops/global_norm.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {

@@ -1,7 +1,7 @@
 #include "engine/base/vector_versions.h"
 #include "engine/runtime/kernels/column_sums.h"
-#include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/layer_norm_row.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {

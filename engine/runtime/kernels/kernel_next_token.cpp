@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 
 namespace shardscope {
 

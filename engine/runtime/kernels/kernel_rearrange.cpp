@@ -1,6 +1,6 @@
 #include "engine/graph/factor_rule.h"
 #include "engine/ops/equation.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/rearrangement.h"
 
 namespace shardscope {

@@ -5,7 +5,7 @@
 
 #include "engine/base/vector_versions.h"
 #include "engine/runtime/kernels/attention_head.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/ring_block.h"
 #include "engine/runtime/kernels/serial_product.h"

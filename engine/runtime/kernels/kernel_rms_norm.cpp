@@ -4,7 +4,7 @@
 #include "engine/base/vector_versions.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/runtime/kernels/column_sums.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {

@@ -1,6 +1,6 @@
 #include "engine/ops/scale.h"
 #include "engine/runtime/kernels/elementwise_kernel.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 
 namespace shardscope {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/ops/top_k.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {

@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "engine/ops/zigzag.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 
 namespace shardscope {
 
