@@ -4,7 +4,8 @@
 #include <limits>
 
 #include "engine/shard/placement.h"
-#include "tests/laws/small_op_case.h"
+#include "tests/laws/whole_graph.h"
+#include "tests/ops/op_cases.h"
 #include "tests/test_program.h"
 
 namespace op_placement_test {

@@ -6,7 +6,9 @@
 #include <random>
 #include <string>
 
-#include "tests/ops/op_case.h"
+#include "engine/ops/dispatch.h"
+#include "engine/ops/ring_attention.h"
+#include "tests/ops/op_cases.h"
 #include "tests/test_program.h"
 
 namespace placement_test {
