@@ -10,6 +10,7 @@ namespace {
 class Accumulate : public LabelledOp {
  public:
   std::string_view name() const override { return "accumulate"; }
+  std::string_view work_kind() const override { return "elementwise"; }
   bool accumulates() const override { return true; }
 
  protected:

@@ -47,6 +47,7 @@ namespace {
 // contraction of a product.
 class ConvOp : public LabelledOp {
  public:
+  std::string_view work_kind() const override { return "convolutions"; }
   bool is_matrix_product() const override { return true; }
 
  protected:

@@ -37,6 +37,7 @@ void require_joined_alike(const Equation& equation) {
 class Einsum : public LabelledOp {
  public:
   std::string_view name() const override { return "einsum"; }
+  std::string_view work_kind() const override { return "matrix products"; }
   bool is_matrix_product() const override { return true; }
 
   OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {

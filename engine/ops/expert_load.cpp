@@ -13,6 +13,7 @@ namespace {
 class ExpertLoad : public LabelledOp {
  public:
   std::string_view name() const override { return "expert_load"; }
+  std::string_view work_kind() const override { return "reductions"; }
   bool stops_gradient() const override { return true; }
 
  protected:

@@ -11,6 +11,7 @@ namespace {
 class NextToken : public LabelledOp {
  public:
   std::string_view name() const override { return "next_token"; }
+  std::string_view work_kind() const override { return "data movement"; }
   bool stops_gradient() const override { return true; }
 
  protected:

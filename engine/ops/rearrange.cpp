@@ -13,6 +13,7 @@ namespace {
 class Rearrange : public LabelledOp {
  public:
   std::string_view name() const override { return "rearrange"; }
+  std::string_view work_kind() const override { return "data movement"; }
 
   OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {
     OpSignature signature = LabelledOp::infer(attributes, operands);

@@ -29,6 +29,7 @@ namespace {
 class Rotary : public LabelledOp {
  public:
   std::string_view name() const override { return "rotary"; }
+  std::string_view work_kind() const override { return "attention"; }
   int in_place_operand(int) const override { return 0; }
 
   OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {

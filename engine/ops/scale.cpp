@@ -14,6 +14,7 @@ namespace {
 class Scale : public LabelledOp {
  public:
   std::string_view name() const override { return "scale"; }
+  std::string_view work_kind() const override { return "elementwise"; }
   int in_place_operand(int) const override { return 0; }
 
   void gradient(GradientContext& context) const override {

@@ -9,6 +9,7 @@ namespace {
 class SquaredErrorGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "squared_error_grad"; }
+  std::string_view work_kind() const override { return "losses"; }
   int in_place_operand(int) const override { return 0; }
 
  protected:
@@ -28,6 +29,7 @@ const SquaredErrorGrad squared_error_grad;
 class SquaredError : public LabelledOp {
  public:
   std::string_view name() const override { return "squared_error"; }
+  std::string_view work_kind() const override { return "losses"; }
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
