@@ -26,6 +26,10 @@ struct OpCases {
   // Where the ops have gradients: together, those of all families have every such op.
   std::vector<NamedNetwork> networks;
 
+  // Of each type of attributes: one value, and for each of its fields one that differs in that field alone. They take a
+  // value apart, so that a new field does not compile until it has a variant.
+  std::vector<std::vector<Attributes>> attributes;
+
   // Random operands are floats from -1 to 1 and integers from 0 to `largest_integer`, but for these.
   std::vector<OperandRange> ranges;
   int32_t largest_integer = 23;

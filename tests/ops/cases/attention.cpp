@@ -1,4 +1,7 @@
+#include <cmath>
+
 #include "engine/ops/attention.h"
+#include "tests/ops/attribute_values.h"
 #include "tests/ops/op_cases.h"
 
 namespace shardscope::test {
@@ -84,6 +87,28 @@ std::vector<OpCase> small_attention_cases() {
   return all;
 }
 
+std::vector<Attributes> attention_variants() {
+  std::vector<Attributes> variants;
+  for (const DropoutAttributes& one : dropouts()) {
+    for (bool causal : {false, true}) {
+      const AttentionAttributes made{causal, one};
+      [[maybe_unused]] const auto& [own_causal, own_dropout, scale, window, cap, slopes] = made;
+      variants.push_back(made);
+    }
+  }
+  const AttentionAttributes made{true, dropouts()[0], 0.1, 4, 50, {0.5f, 0.25f}};
+  variants.push_back(made);
+  for (auto change : std::initializer_list<void (*)(AttentionAttributes&)>{
+           [](AttentionAttributes& a) { a.scale = next(a.scale); }, [](AttentionAttributes& a) { a.window = 5; },
+           [](AttentionAttributes& a) { a.soft_cap = next(a.soft_cap); },
+           [](AttentionAttributes& a) { a.slopes[1] = std::nextafter(0.25f, 1.0f); }}) {
+    AttentionAttributes changed = made;
+    change(changed);
+    variants.push_back(changed);
+  }
+  return variants;
+}
+
 }  // namespace
 
 OpCases attention_cases() {
@@ -101,6 +126,7 @@ OpCases attention_cases() {
   all.networks = attention_networks();
   all.ranges = {{"attention_grad", 4, 3, 4}};
   all.largest_integer = 2;  // 0 is masked
+  all.attributes = {attention_variants()};
   return all;
 }
 

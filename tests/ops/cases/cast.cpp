@@ -3,6 +3,20 @@
 
 namespace shardscope::test {
 
+namespace {
+
+std::vector<Attributes> cast_variants() {
+  std::vector<Attributes> variants;
+  for (DType to : {DType::f32, DType::bf16, DType::i32}) {
+    const CastAttributes made{to};
+    [[maybe_unused]] const auto& [own] = made;
+    variants.push_back(made);
+  }
+  return variants;
+}
+
+}  // namespace
+
 OpCases cast_cases() {
   OpCases all;
   all.cases = {{"cast", {large::x}, CastAttributes{DType::bf16}, {0}},
@@ -11,6 +25,7 @@ OpCases cast_cases() {
                      {"cast", {half({4, 8, 16})}, CastAttributes{DType::f32}}};
   // To its own type: the identity.
   all.networks = {{"cast", 0, behind_dense("cast", CastAttributes{DType::f32})}};
+  all.attributes = {cast_variants()};
   return all;
 }
 

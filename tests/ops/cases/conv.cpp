@@ -24,6 +24,20 @@ ValueId through_pictures(Graph& graph, const Linen& m, ValueId x, ValueId) {
   return append(graph, "rearrange", {x}, EquationAttributes{"bswc->bs(wc)"});
 }
 
+std::vector<Attributes> conv_variants() {
+  const ConvDimension d{8, 3, 2, 4, 1};
+  [[maybe_unused]] const auto& [input, window, stride, output, before] = d;
+  const ConvAttributes a{d, d};
+  [[maybe_unused]] const auto& [height, width] = a;
+  std::vector<Attributes> variants{a};
+  for (const ConvDimension& other :
+       {ConvDimension{9, 3, 2, 4, 1}, {8, 4, 2, 4, 1}, {8, 3, 3, 4, 1}, {8, 3, 2, 5, 1}, {8, 3, 2, 4, 0}}) {
+    variants.push_back(ConvAttributes{other, d});
+    variants.push_back(ConvAttributes{d, other});
+  }
+  return variants;
+}
+
 }  // namespace
 
 OpCases conv_cases() {
@@ -43,6 +57,7 @@ OpCases conv_cases() {
     all.small_cases.push_back({"conv_grad_kernel", {picture, result}, attributes});
   }
   all.networks = {{"convolution", 0, through_pictures}};
+  all.attributes = {conv_variants()};
   return all;
 }
 

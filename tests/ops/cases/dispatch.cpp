@@ -27,6 +27,18 @@ Layer dispatched_experts(int64_t rows) {
   };
 }
 
+std::vector<Attributes> dispatch_variants() {
+  const DispatchAttributes made{8, 2, 2, 2, 6, false};
+  [[maybe_unused]] const auto& [experts, expert_blocks, batch_blocks, length_blocks, rows, summed] = made;
+  return {made,
+          DispatchAttributes{4, 2, 2, 2, 6, false},
+          DispatchAttributes{8, 4, 2, 2, 6, false},
+          DispatchAttributes{8, 2, 4, 2, 6, false},
+          DispatchAttributes{8, 2, 2, 1, 6, false},
+          DispatchAttributes{8, 2, 2, 2, 5, false},
+          DispatchAttributes{8, 2, 2, 2, 6, true}};
+}
+
 }  // namespace
 
 OpCases dispatch_cases() {
@@ -52,6 +64,7 @@ OpCases dispatch_cases() {
   all.networks = {{"dispatched experts", 0, dispatched_experts(2 * sequence)},
                   {"dispatched experts, some dropped", 0, dispatched_experts(3)}};
   all.largest_integer = 3;
+  all.attributes = {dispatch_variants()};
   return all;
 }
 

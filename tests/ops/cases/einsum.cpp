@@ -2,6 +2,25 @@
 
 namespace shardscope::test {
 
+namespace {
+
+std::vector<Attributes> equation_variants() {
+  const EquationAttributes a{"bs(hd)->bshd", {{'h', 8}}};
+  [[maybe_unused]] const auto& [equation, sizes, wide] = a;
+  return {a,
+          EquationAttributes{equation, {{'h', 4}}},
+          EquationAttributes{equation, {{'d', 8}}},
+          EquationAttributes{equation, {}},
+          EquationAttributes{equation, sizes, true},
+          EquationAttributes{equation, {{'h', 8}, {'d', 4}}},
+          EquationAttributes{"bs(dh)->bshd", sizes},
+          EquationAttributes{"bs(hd)->bsdh", sizes},
+          EquationAttributes{"bs,(hd)->bshd", sizes},
+          EquationAttributes{"bs(hd),->bshd", sizes}};
+}
+
+}  // namespace
+
 OpCases einsum_cases() {
   OpCases all;
   all.cases = {{"einsum", {large::x, array({24, 12})}, equation("bse,ef->bsf"), {0, 1}},
@@ -17,6 +36,7 @@ OpCases einsum_cases() {
                      {"einsum", {small::query, array({16, 48})}, equation("bshd,e(hd)->bse", {{'h', 4}})},
                      {"einsum", {small::x, small::query}, equation("bse,bshd->(hd)e", {{'h', 4}})}};
   all.networks = {{"dense", 0, dense_layer}};
+  all.attributes = {equation_variants()};
   return all;
 }
 

@@ -3,6 +3,16 @@
 
 namespace shardscope::test {
 
+namespace {
+
+std::vector<Attributes> embedding_grad_variants() {
+  const EmbeddingGradAttributes a{7};
+  [[maybe_unused]] const auto& [vocabulary] = a;
+  return {a, EmbeddingGradAttributes{8}};
+}
+
+}  // namespace
+
 OpCases embedding_cases() {
   OpCases all;
   all.cases = {{"embedding", {large::ids, array({36, 24})}, {}, {1}},
@@ -10,6 +20,7 @@ OpCases embedding_cases() {
                {"embedding_grad", {large::ids, large::x}, EmbeddingGradAttributes{36}}};
   all.small_cases = {{"embedding", {small::ids, array({24, 16})}},
                      {"embedding_grad", {small::ids, small::x}, EmbeddingGradAttributes{24}}};
+  all.attributes = {embedding_grad_variants()};
   return all;
 }
 

@@ -19,6 +19,12 @@ Layer experts(TopKAttributes choice) {
   };
 }
 
+std::vector<Attributes> expert_linear_variants() {
+  const ExpertLinearAttributes made{4, false};
+  [[maybe_unused]] const auto& [experts, transposed] = made;
+  return {made, ExpertLinearAttributes{5, false}, ExpertLinearAttributes{4, true}};
+}
+
 }  // namespace
 
 OpCases expert_linear_cases() {
@@ -39,6 +45,7 @@ OpCases expert_linear_cases() {
       {"experts, normalised", 0, experts({.k = 2, .normalise = true, .scale = 1.5})},
       {"experts by sigmoids", 0, experts({.score = TopKAttributes::Score::sigmoid, .k = 2, .normalise = true})}};
   all.largest_integer = 3;
+  all.attributes = {expert_linear_variants()};
   return all;
 }
 

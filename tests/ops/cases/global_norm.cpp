@@ -1,7 +1,18 @@
 #include "engine/ops/global_norm.h"
+#include "tests/ops/attribute_values.h"
 #include "tests/ops/op_cases.h"
 
 namespace shardscope::test {
+
+namespace {
+
+std::vector<Attributes> clip_variants() {
+  const ClipAttributes a{};
+  [[maybe_unused]] const auto& [norm] = a;
+  return {a, ClipAttributes{next(norm)}};
+}
+
+}  // namespace
 
 OpCases global_norm_cases() {
   OpCases all;
@@ -17,6 +28,7 @@ OpCases global_norm_cases() {
                 {"global_norm", 1, 8, 16},
                 {"global_norm", 2, 8, 16},
                 {"clip_by_global_norm", 1, 3, 4}};
+  all.attributes = {clip_variants()};
   return all;
 }
 

@@ -3,6 +3,16 @@
 
 namespace shardscope::test {
 
+namespace {
+
+std::vector<Attributes> grouped_linear_variants() {
+  const GroupedLinearAttributes made{false, 0.5};
+  [[maybe_unused]] const auto& [transposed, filled] = made;
+  return {made, GroupedLinearAttributes{true, 0.5}, GroupedLinearAttributes{false, 0.25}};
+}
+
+}  // namespace
+
 OpCases grouped_linear_cases() {
   const TensorType many_sent = array({18, 2, 18, 24}), many_counts = tokens({18, 2, 6});
   const TensorType sent = array({8, 2, 16, 12}), counts = tokens({8, 2, 2});
@@ -15,6 +25,7 @@ OpCases grouped_linear_cases() {
                      {"grouped_linear", {sent, counts, array({4, 12, 24})}, GroupedLinearAttributes{true, 1}},
                      {"grouped_linear_grad", {sent, counts, array({8, 2, 16, 4})}, GroupedLinearAttributes{}}};
   all.largest_integer = 3;
+  all.attributes = {grouped_linear_variants()};
   return all;
 }
 

@@ -1,7 +1,29 @@
 #include "engine/ops/initialise.h"
+#include "tests/ops/attribute_values.h"
 #include "tests/ops/op_cases.h"
 
 namespace shardscope::test {
+
+namespace {
+
+std::vector<Attributes> initialise_variants() {
+  using Kind = InitialiseAttributes::Kind;
+  std::vector<Attributes> variants;
+  for (Kind kind : {Kind::constant, Kind::normal, Kind::truncated_normal, Kind::uniform}) {
+    for (double scale : {0.02, next(0.02)}) {
+      for (Key key : {Key{0, 1}, Key{1, 0}, Key{0, 2}}) {
+        for (const TensorType& type : different_types()) {
+          const InitialiseAttributes made{kind, scale, key, type};
+          [[maybe_unused]] const auto& [own_kind, own_scale, own_key, own_type] = made;
+          variants.push_back(made);
+        }
+      }
+    }
+  }
+  return variants;
+}
+
+}  // namespace
 
 OpCases initialise_cases() {
   using Kind = InitialiseAttributes::Kind;
@@ -18,6 +40,7 @@ OpCases initialise_cases() {
   all.networks = {{"sinusoids", 0, [](Graph&, const Linen& m, ValueId x, ValueId) {
                      return m.add_sinusoidal_positions(x, "pos_emb");
                    }}};
+  all.attributes = {initialise_variants()};
   return all;
 }
 

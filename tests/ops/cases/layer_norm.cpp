@@ -1,7 +1,18 @@
 #include "engine/ops/layer_norm.h"
+#include "tests/ops/attribute_values.h"
 #include "tests/ops/op_cases.h"
 
 namespace shardscope::test {
+
+namespace {
+
+std::vector<Attributes> layer_norm_variants() {
+  const LayerNormAttributes a{1e-6, 16};
+  [[maybe_unused]] const auto& [epsilon, features] = a;
+  return {a, LayerNormAttributes{next(epsilon), features}, LayerNormAttributes{epsilon, 17}};
+}
+
+}  // namespace
 
 OpCases layer_norm_cases() {
   const LayerNormAttributes large_norm{1e-6, 24}, norm{1e-6, 16};
@@ -26,6 +37,7 @@ OpCases layer_norm_cases() {
                 {"layer_norm_grad_moments", 3, 8, 16},
                 {"layer_norm_grad_input", 3, 8, 16},
                 {"layer_norm_grad_parameters", 3, 8, 16}};
+  all.attributes = {layer_norm_variants()};
   return all;
 }
 

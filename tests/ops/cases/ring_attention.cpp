@@ -40,6 +40,20 @@ ValueId ring_attention_layer(Graph& graph, const Linen& m, ValueId x, ValueId) {
   return append(graph, "rearrange", {row}, EquationAttributes{"b(se)->bse", {{'s', sequence}}});
 }
 
+std::vector<Attributes> ring_attention_variants() {
+  const AttentionAttributes causal{true, {}};
+  const RingAttributes made{causal, 2, 8, 0};
+  [[maybe_unused]] const auto& [attention, blocks, length, step] = made;
+  return {made, RingAttributes{{}, 2, 8, 0}, RingAttributes{causal, 4, 8, 0}, RingAttributes{causal, 2, 16, 0},
+          RingAttributes{causal, 2, 8, 1}};
+}
+
+std::vector<Attributes> roll_variants() {
+  const RollAttributes made{2, 1};
+  [[maybe_unused]] const auto& [blocks, shift] = made;
+  return {made, RollAttributes{4, 1}, RollAttributes{2, -1}};
+}
+
 }  // namespace
 
 OpCases ring_attention_cases() {
@@ -69,6 +83,7 @@ OpCases ring_attention_cases() {
       {"roll", {small::query}, RollAttributes{4, 1}},
       {"roll", {small::ids}, RollAttributes{2, -1}}};
   all.networks = {{"ring attention", 0, ring_attention_layer}};
+  all.attributes = {ring_attention_variants(), roll_variants()};
   return all;
 }
 

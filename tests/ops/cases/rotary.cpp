@@ -1,5 +1,7 @@
-#include "engine/ops/rotary.h"
+#include <cmath>
+
 #include "engine/ops/equation.h"
+#include "engine/ops/rotary.h"
 #include "tests/ops/op_cases.h"
 
 namespace shardscope::test {
@@ -15,6 +17,17 @@ Layer rotated(bool interleaved) {
   };
 }
 
+std::vector<Attributes> rotary_variants() {
+  const RotaryAttributes made{{1.0f, 0.5f, 0.25f}, 1, false, false};
+  [[maybe_unused]] const auto& [frequencies, magnitude, interleaved, backward, order] = made;
+  return {made,
+          RotaryAttributes{{1.0f, std::nextafter(0.5f, 1.0f), 0.25f}, 1, false, false},
+          RotaryAttributes{{1.0f, 0.5f, 0.25f}, std::nextafter(1.0f, 2.0f), false, false},
+          RotaryAttributes{{1.0f, 0.5f, 0.25f}, 1, true, false},
+          RotaryAttributes{{1.0f, 0.5f, 0.25f}, 1, false, true},
+          RotaryAttributes{{1.0f, 0.5f, 0.25f}, 1, false, false, 2}};
+}
+
 }  // namespace
 
 OpCases rotary_cases() {
@@ -27,6 +40,7 @@ OpCases rotary_cases() {
       {"rotary", {half({4, 8, 4, 12})}, RotaryAttributes{{1.0f, 0.3f, 0.1f}, 1, false, false}},
       {"rotary", {small::query}, RotaryAttributes{{1.0f, 0.3f, 0.1f}, 1, false, false, 2}}};
   all.networks = {{"rotary", 0, rotated(false)}, {"rotary, interleaved", 0, rotated(true)}};
+  all.attributes = {rotary_variants()};
   return all;
 }
 

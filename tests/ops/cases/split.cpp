@@ -13,6 +13,12 @@ ValueId through_split(Graph& graph, const Linen& m, ValueId x, ValueId) {
   return append(graph, "concatenate", {made[2], other, made[0]}, three);
 }
 
+std::vector<Attributes> split_variants() {
+  const SplitAttributes made{1, {2, 3}};
+  [[maybe_unused]] const auto& [dimension, sizes] = made;
+  return {made, SplitAttributes{0, {2, 3}}, SplitAttributes{1, {3, 2}}, SplitAttributes{1, {2, 3, 1}}};
+}
+
 }  // namespace
 
 OpCases split_cases() {
@@ -27,6 +33,7 @@ OpCases split_cases() {
                      {"concatenate", {small::x, small::x, small::x}, SplitAttributes{0, {4, 4, 4}}},
                      {"concatenate", {array({4, 8, 1}), small::x}, SplitAttributes{2, {1, 16}}}};
   all.networks = {{"split", 0, through_split}};
+  all.attributes = {split_variants()};
   return all;
 }
 

@@ -14,6 +14,12 @@ ValueId through_parts(Graph& graph, const Linen& m, ValueId x, ValueId) {
   return append(graph, "add", {made[0], made[1]}, sum_attributes(graph.type(y)));
 }
 
+std::vector<Attributes> stack_variants() {
+  const StackAttributes a{1, 3};
+  [[maybe_unused]] const auto& [dimension, count] = a;
+  return {a, StackAttributes{2, count}, StackAttributes{dimension, 4}};
+}
+
 }  // namespace
 
 OpCases stack_cases() {
@@ -26,6 +32,7 @@ OpCases stack_cases() {
                      {"unstack", {array({4, 8, 3, 16})}, StackAttributes{2, 3}},
                      {"unstack", {half({4, 8, 16, 3})}, StackAttributes{3, 3}}};
   all.networks = {{"stack", 0, through_parts}};
+  all.attributes = {stack_variants()};
   return all;
 }
 

@@ -1,4 +1,5 @@
 #include "engine/ops/top_k.h"
+#include "tests/ops/attribute_values.h"
 #include "tests/ops/op_cases.h"
 
 namespace shardscope::test {
@@ -12,6 +13,19 @@ void spread_choices(const OpCase& one, std::vector<TestArray>& operands) {
   for (int64_t i = 0; i < element_count(one.operands[1].shape); ++i) {
     operands[1].i32()[i] = static_cast<int32_t>((i / k + i % k * (experts / k)) % experts);
   }
+}
+
+std::vector<Attributes> top_k_variants() {
+  using Score = TopKAttributes::Score;
+  const TopKAttributes made{Score::softmax, 2, false, 1, 1, 1};
+  [[maybe_unused]] const auto& [score, k, normalise, scale, groups, chosen] = made;
+  return {made,
+          TopKAttributes{Score::sigmoid, 2, false, 1, 1, 1},
+          TopKAttributes{Score::softmax, 3, false, 1, 1, 1},
+          TopKAttributes{Score::softmax, 2, true, 1, 1, 1},
+          TopKAttributes{Score::softmax, 2, false, next(1), 1, 1},
+          TopKAttributes{Score::softmax, 2, false, 1, 2, 1},
+          TopKAttributes{Score::softmax, 2, false, 1, 2, 2}};
 }
 
 }  // namespace
@@ -36,6 +50,7 @@ OpCases top_k_cases() {
                       TopKAttributes{.k = 4, .normalise = true, .scale = 1.5}},
                      {"top_k_grad", {small::x, small::choices, array({4, 8, 4})}, sigmoid_choice}};
   all.fit = spread_choices;
+  all.attributes = {top_k_variants()};
   return all;
 }
 
