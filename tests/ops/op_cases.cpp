@@ -19,14 +19,6 @@ std::vector<T> joined(std::vector<T> OpCases::*part) {
   return all;
 }
 
-const OpCases& family_of(const std::string& op) {
-  static const OpCases none;
-  for (const OpCases& family : families()) {
-    if (std::ranges::find(family.cases, op, &OpCase::op) != family.cases.end()) return family;
-  }
-  return none;
-}
-
 OperandRange range_of(const OpCases& family, const OpCase& one, size_t operand) {
   for (const OperandRange& range : family.ranges) {
     if (range.op == one.op && range.operand == operand) return range;
@@ -41,8 +33,16 @@ std::vector<OpCase> op_cases() { return joined(&OpCases::cases); }
 std::vector<OpCase> small_op_cases() { return joined(&OpCases::small_cases); }
 std::vector<NamedNetwork> networks() { return joined(&OpCases::networks); }
 
+const OpCases& cases_of(const std::string& op) {
+  static const OpCases none;
+  for (const OpCases& family : families()) {
+    if (std::ranges::find(family.cases, op, &OpCase::op) != family.cases.end()) return family;
+  }
+  return none;
+}
+
 std::vector<TestArray> random_operands(const OpCase& one) {
-  const OpCases& family = family_of(one.op);
+  const OpCases& family = cases_of(one.op);
   std::mt19937 random(11);
   std::vector<TestArray> operands;
   for (size_t i = 0; i < one.operands.size(); ++i) {

@@ -30,6 +30,11 @@ struct OpCases {
   // value apart, so that a new field does not compile until it has a variant.
   std::vector<std::vector<Attributes>> attributes;
 
+  // Ops of whose results every part has the whole's bits.
+  std::vector<std::string> exact;
+  // Ops whose attributes have sizes of dimensions: the types of their results do not follow from those of the operands.
+  std::vector<std::string> sized_by_attributes;
+
   // Random operands are floats from -1 to 1 and integers from 0 to `largest_integer`, but for these.
   std::vector<OperandRange> ranges;
   int32_t largest_integer = 23;
@@ -46,7 +51,10 @@ std::vector<OpCase> op_cases();
 std::vector<OpCase> small_op_cases();
 std::vector<NamedNetwork> networks();
 
-// Operands by the ranges of the op's family. Those of an op of no family are as if it had none.
+// Those of the op's own family; none where it has no case.
+const OpCases& cases_of(const std::string& op);
+
+// Operands by the ranges of the op's family.
 std::vector<TestArray> random_operands(const OpCase& one);
 
 // Types of operands that many cases have: x (b, s, e), a row and a token for each (b, s), features (e), the query (b,

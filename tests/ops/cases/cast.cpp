@@ -26,6 +26,7 @@ OpCases cast_cases() {
   // To its own type: the identity.
   all.networks = {{"cast", 0, behind_dense("cast", CastAttributes{DType::f32})}};
   all.attributes = {cast_variants()};
+  all.exact = {"cast"};
   return all;
 }
 

@@ -25,6 +25,8 @@ OpCases constant_cases() {
   all.cases = {{"constant", {}, ConstantAttributes{1, scalar}}, {"constant", {}, ConstantAttributes{2.5, large::x}}};
   all.small_cases = {{"constant", {}, ConstantAttributes{1.5, small::x}}};
   all.attributes = {constant_variants()};
+  all.exact = {"constant"};
+  all.sized_by_attributes = {"constant"};
   return all;
 }
 

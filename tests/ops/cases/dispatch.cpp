@@ -65,6 +65,7 @@ OpCases dispatch_cases() {
                   {"dispatched experts, some dropped", 0, dispatched_experts(3)}};
   all.largest_integer = 3;
   all.attributes = {dispatch_variants()};
+  all.sized_by_attributes = {"expert_counts", "dispatch", "combine"};
   return all;
 }
 

@@ -21,6 +21,7 @@ OpCases embedding_cases() {
   all.small_cases = {{"embedding", {small::ids, array({24, 16})}},
                      {"embedding_grad", {small::ids, small::x}, EmbeddingGradAttributes{24}}};
   all.attributes = {embedding_grad_variants()};
+  all.sized_by_attributes = {"embedding_grad"};
   return all;
 }
 

@@ -46,6 +46,7 @@ OpCases expert_linear_cases() {
       {"experts by sigmoids", 0, experts({.score = TopKAttributes::Score::sigmoid, .k = 2, .normalise = true})}};
   all.largest_integer = 3;
   all.attributes = {expert_linear_variants()};
+  all.sized_by_attributes = {"expert_linear", "expert_linear_grad"};
   return all;
 }
 

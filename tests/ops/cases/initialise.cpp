@@ -41,6 +41,8 @@ OpCases initialise_cases() {
                      return m.add_sinusoidal_positions(x, "pos_emb");
                    }}};
   all.attributes = {initialise_variants()};
+  all.exact = {"initialise"};
+  all.sized_by_attributes = {"initialise"};
   return all;
 }
 

@@ -28,6 +28,7 @@ OpCases rearrange_cases() {
                      {"rearrange", {small::ids}, equation("bs->sb")},
                      {"rearrange", {half({4, 8, 48})}, equation("bs(hd)->bshd", {{'h', 4}})}};
   all.networks = {{"rearrange", 0, through_heads}};
+  all.exact = {"rearrange"};
   return all;
 }
 

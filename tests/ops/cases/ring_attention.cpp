@@ -84,6 +84,7 @@ OpCases ring_attention_cases() {
       {"roll", {small::ids}, RollAttributes{2, -1}}};
   all.networks = {{"ring attention", 0, ring_attention_layer}};
   all.attributes = {ring_attention_variants(), roll_variants()};
+  all.sized_by_attributes = {"roll", "attention_block", "attention_block_grad", "ring_attention"};
   return all;
 }
 

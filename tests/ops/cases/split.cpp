@@ -34,6 +34,7 @@ OpCases split_cases() {
                      {"concatenate", {array({4, 8, 1}), small::x}, SplitAttributes{2, {1, 16}}}};
   all.networks = {{"split", 0, through_split}};
   all.attributes = {split_variants()};
+  all.exact = {"split", "concatenate"};
   return all;
 }
 

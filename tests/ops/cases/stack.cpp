@@ -33,6 +33,7 @@ OpCases stack_cases() {
                      {"unstack", {half({4, 8, 16, 3})}, StackAttributes{3, 3}}};
   all.networks = {{"stack", 0, through_parts}};
   all.attributes = {stack_variants()};
+  all.exact = {"stack", "unstack"};
   return all;
 }
 
