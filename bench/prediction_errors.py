@@ -8,33 +8,7 @@ import itertools
 import math
 import statistics
 
-OPERATORS = {
-    "matrix products": ["einsum", "expert_linear", "expert_linear_grad", "grouped_linear", "grouped_linear_grad"],
-    "convolutions": ["conv", "conv_grad_input", "conv_grad_kernel"],
-    "attention": ["attention", "attention_grad", "attention_sink", "attention_sink_grad", "rotary",
-                  "attention_block", "attention_block_grad", "merge_attention", "ring_attention", "roll", "zigzag"],
-    "norms": ["layer_norm", "layer_norm_moments", "layer_norm_grad_input", "layer_norm_grad_moments",
-              "layer_norm_grad_parameters", "rms_norm", "rms_norm_squares", "rms_norm_grad_input",
-              "rms_norm_grad_product", "rms_norm_grad_scale"],
-    "elementwise": ["silu", "silu_grad", "gelu_exact", "gelu_exact_grad", "multiply", "soft_cap", "soft_cap_grad", "clip",
-                    "clip_grad", "add", "gelu", "gelu_grad", "relu", "relu_grad", "dropout", "scale", "cast", "accumulate", "constant"],
-    "reductions": ["reduce_sum", "row_max", "top_k", "top_k_grad", "weighted_sum", "weighted_sum_grad",
-                   "expert_counts", "expert_load", "expert_probability", "expert_probability_grad", "dispatch", "combine"],
-    "losses": ["cross_entropy", "cross_entropy_grad", "cross_entropy_terms", "cross_entropy_terms_grad", "squared_error",
-               "squared_error_grad"],
-    "embeddings": ["embedding", "embedding_grad"],
-    "optimizers": ["adam", "sgd", "momentum_sgd", "lion", "no_update", "sum_of_squares", "global_norm",
-                   "clip_by_global_norm"],
-    "data movement": ["split", "concatenate", "rearrange", "stack", "unstack", "next_token", "slice"],
-}
-FAMILIES = {operator: family for family, operators in OPERATORS.items() for operator in operators}
 WAITING = "waiting, gaps"  # of a step, what no instruction takes
-
-
-def family_of(kind, operator):
-    """Of an instruction; that of a collective is its kind, and that of an operator that is in no list its name."""
-    name = operator if kind == "compute" else kind
-    return FAMILIES.get(name, name)
 
 
 def candidate_meshes(own, most_devices):
@@ -52,13 +26,13 @@ def candidate_meshes(own, most_devices):
 
 def family_seconds(rows):
     """{family: (predicted s, measured s)} of a training step, means over ranks, out of the rows (dicts) of a recorded
-    run's table `timeline`. A collective's time is that of its transfer; waiting for peers is WAITING."""
+    run's table `timeline`. A family is a kind of work; a collective's time is that of its transfer; waiting for peers is
+    WAITING."""
     lanes = {}
     for row in rows:
         sums = lanes.setdefault((row["stage"], row["rank"]), {"": [math.inf, 0.0]})
         arrive, start, end = (float(row[f"{name}_seconds"]) for name in ("arrive", "start", "end"))
-        family = family_of(row["kind"], row["operator"])
-        sums[family] = sums.get(family, 0.0) + end - start
+        sums[row["work"]] = sums.get(row["work"], 0.0) + end - start
         sums[""] = [min(sums[""][0], arrive), max(sums[""][1], end)]
     for sums in lanes.values():
         begin, end = sums.pop("")

@@ -58,8 +58,11 @@ struct ModelDefinition {
   std::optional<DType> (*dtype)(const OptionList& options) = nullptr;
 };
 
-// All models; one line in registry.cpp adds one. find_model gives nullptr for an unknown name.
+// All models, by name. find_model gives nullptr for an unknown name.
 const std::vector<ModelDefinition>& all_models();
 const ModelDefinition* find_model(const std::string& name);
+
+// Of each model, which is a function of its name. Written by the build (cmake/registered.cmake).
+std::vector<ModelDefinition> model_definitions();
 
 }  // namespace shardscope

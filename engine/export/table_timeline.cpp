@@ -13,11 +13,10 @@ class Rows {
   Rows(const Plan& plan, TableWriter& table, double lanes) : plan_(plan), table_(table), lanes_(lanes) {
     for (const Task& task : plan.program.tasks) {
       std::vector<std::string>& names = names_.tasks.emplace_back();
-      std::vector<std::string_view>& operators = operators_.tasks.emplace_back();
+      std::vector<Work>& works = works_.tasks.emplace_back();
       for (const Instruction& instruction : task.instructions) {
         names.push_back(plan.instruction_name(instruction));
-        const bool computes = instruction.kind() == InstructionKind::compute && instruction.op != no_id;
-        operators.push_back(computes ? plan.graph->ops[instruction.op].definition->name() : "");
+        works.push_back(work_of(instruction));
       }
     }
   }
@@ -31,28 +30,41 @@ class Rows {
         const Instruction& instruction = task.issued(place);
         const int index = task.order.index(place), position = run.first + place;
         const PlanStepTime& time = times[static_cast<size_t>(position)];
+        const Work& work = works_[{run.task, index}];
         table_.row(rank.empty() ? "predicted" : "measured", stage, rank, position, run.microbatch, task.name,
-                   name(instruction.phase), name(instruction.kind()), operators_[{run.task, index}],
-                   names_[{run.task, index}], seconds(time.arrive_ns), seconds(time.start_ns), seconds(time.end_ns));
+                   name(instruction.phase), name(instruction.kind()), work.name, work.kind, names_[{run.task, index}],
+                   seconds(time.arrive_ns), seconds(time.start_ns), seconds(time.end_ns));
       }
     }
     ++done_;
   }
 
  private:
+  struct Work {
+    std::string_view name, kind;  // the operator's, of what computes
+  };
+
+  Work work_of(const Instruction& instruction) const {
+    const InstructionKind kind = instruction.kind();
+    if (kind == InstructionKind::slice) return {"", "data movement"};
+    if (kind != InstructionKind::compute || instruction.op == no_id) return {"", name(kind)};
+    const OpDefinition& definition = *plan_.graph->ops[instruction.op].definition;
+    return {definition.name(), definition.work_kind()};
+  }
+
   const Plan& plan_;
   TableWriter& table_;
   double lanes_, done_ = 0;
   InstructionTable<std::string> names_;
-  InstructionTable<std::string_view> operators_;  // of what computes
+  InstructionTable<Work> works_;
 };
 
 }  // namespace
 
 void write_timeline_table(const ExportSource& source, const ExportChoice& choice, TableWriter& table) {
   const Plan& plan = *source.plan;
-  table.headings({"source", "stage", "rank", "position", "microbatch", "task", "phase", "kind", "operator", "step",
-                  "arrive_seconds", "start_seconds", "end_seconds"});
+  table.headings({"source", "stage", "rank", "position", "microbatch", "task", "phase", "kind", "operator", "work",
+                  "step", "arrive_seconds", "start_seconds", "end_seconds"});
   const TraceMessage* trace = trace_of(source, choice.trace);
   Rows rows(plan, table, plan.program.stages + static_cast<double>(trace ? trace->ranks.size() : 0));
   for (int stage = 0; stage < plan.program.stages; ++stage) rows.add("", stage, predicted_times(plan, stage));

@@ -35,6 +35,9 @@ class Attributes {
   bool are() const {
     return held_ && held_->type() == typeid(T);
   }
+  bool same_type(const Attributes& other) const {
+    return held_ && other.held_ ? held_->type() == other.held_->type() : held_ == other.held_;
+  }
 
   std::string text() const { return held_ ? held_->text() : std::string(); }
   // Equal where the attributes are.

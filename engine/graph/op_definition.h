@@ -48,6 +48,8 @@ class OpDefinition {
  public:
   virtual ~OpDefinition() = default;
   virtual std::string_view name() const = 0;
+  // The kind of work that it is, by which times of ops are summed up: "norms". By default it is one of its own.
+  virtual std::string_view work_kind() const { return name(); }
   // Types of the results, and the factors; throws Failure when the operands do not fit in number, shape or dtype.
   virtual OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const = 0;
   // Fills the operands' cotangents. By default the op has no gradient: autodiff throws where one is needed.

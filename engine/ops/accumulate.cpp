@@ -1,4 +1,3 @@
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/scale.h"
 
@@ -11,6 +10,7 @@ namespace {
 class Accumulate : public LabelledOp {
  public:
   std::string_view name() const override { return "accumulate"; }
+  std::string_view work_kind() const override { return "elementwise"; }
   bool accumulates() const override { return true; }
 
  protected:

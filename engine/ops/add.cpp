@@ -1,6 +1,5 @@
 #include "engine/base/error.h"
 #include "engine/ops/equation.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/workspace.h"
 
@@ -27,6 +26,7 @@ class LinearEquationOp : public LabelledOp {
 class ReduceSum : public LinearEquationOp {
  public:
   std::string_view name() const override { return "reduce_sum"; }
+  std::string_view work_kind() const override { return "reductions"; }
   DType result_dtype(int, const Attributes& attributes, std::span<const TensorType> operands) const override {
     return attributes.as<EquationAttributes>().wide ? DType::f32 : operands[0].dtype;
   }
@@ -52,6 +52,7 @@ const ReduceSum reduce_sum;
 class Add : public LinearEquationOp {
  public:
   std::string_view name() const override { return "add"; }
+  std::string_view work_kind() const override { return "elementwise"; }
   OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {
     OpSignature signature = LinearEquationOp::infer(attributes, operands);
     const Equation& equation = attributes.as<EquationAttributes>().equation;

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/workspace.h"
 
@@ -118,6 +117,7 @@ int64_t scratch(const Attributes& attributes, std::span<const TensorType> operan
 class AttentionGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "attention_grad"; }
+  std::string_view work_kind() const override { return "attention"; }
   bool is_matrix_product() const override { return true; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType>) const override {
@@ -156,6 +156,7 @@ const AttentionGrad attention_grad;
 class Attention : public LabelledOp {
  public:
   std::string_view name() const override { return "attention"; }
+  std::string_view work_kind() const override { return "attention"; }
   bool is_matrix_product() const override { return true; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType>) const override {

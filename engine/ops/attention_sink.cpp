@@ -1,4 +1,3 @@
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -12,6 +11,7 @@ namespace {
 class AttentionSinkGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "attention_sink_grad"; }
+  std::string_view work_kind() const override { return "attention"; }
   int in_place_operand(int result) const override { return result == 0 ? 0 : -1; }
 
  protected:
@@ -27,6 +27,7 @@ const AttentionSinkGrad attention_sink_grad;
 class AttentionSink : public LabelledOp {
  public:
   std::string_view name() const override { return "attention_sink"; }
+  std::string_view work_kind() const override { return "attention"; }
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];

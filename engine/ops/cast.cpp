@@ -1,6 +1,5 @@
 #include "engine/ops/cast.h"
 
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -15,6 +14,7 @@ namespace {
 class Cast : public LabelledOp {
  public:
   std::string_view name() const override { return "cast"; }
+  std::string_view work_kind() const override { return "elementwise"; }
 
   void gradient(GradientContext& context) const override {
     const DType from = context.graph.type(context.graph.ops[context.op].inputs[0]).dtype;

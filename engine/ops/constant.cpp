@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -18,6 +17,7 @@ namespace {
 class Constant : public LabelledOp {
  public:
   std::string_view name() const override { return "constant"; }
+  std::string_view work_kind() const override { return "elementwise"; }
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {

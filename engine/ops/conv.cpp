@@ -6,7 +6,6 @@
 
 #include "engine/base/align.h"
 #include "engine/base/error.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/workspace.h"
 
@@ -48,6 +47,7 @@ namespace {
 // contraction of a product.
 class ConvOp : public LabelledOp {
  public:
+  std::string_view work_kind() const override { return "convolutions"; }
   bool is_matrix_product() const override { return true; }
 
  protected:

@@ -1,4 +1,3 @@
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/scale.h"
 
@@ -20,6 +19,7 @@ namespace {
 class RowMax : public LabelledOp {
  public:
   std::string_view name() const override { return "row_max"; }
+  std::string_view work_kind() const override { return "reductions"; }
   bool stops_gradient() const override { return true; }
 
  protected:
@@ -35,6 +35,7 @@ const RowMax row_max;
 class TermsGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "cross_entropy_terms_grad"; }
+  std::string_view work_kind() const override { return "losses"; }
   int in_place_operand(int) const override { return 0; }
 
  protected:
@@ -53,6 +54,7 @@ const TermsGrad terms_grad;
 class Terms : public LabelledOp {
  public:
   std::string_view name() const override { return "cross_entropy_terms"; }
+  std::string_view work_kind() const override { return "losses"; }
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
@@ -85,6 +87,7 @@ Labels with_weights(std::vector<std::string> operands, std::vector<std::string> 
 class CrossEntropyGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "cross_entropy_grad"; }
+  std::string_view work_kind() const override { return "losses"; }
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
@@ -101,6 +104,7 @@ const CrossEntropyGrad cross_entropy_grad;
 class CrossEntropy : public LabelledOp {
  public:
   std::string_view name() const override { return "cross_entropy"; }
+  std::string_view work_kind() const override { return "losses"; }
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -30,6 +29,7 @@ std::vector<std::pair<char, int64_t>> sizes_of(const DispatchAttributes& a) {
 class ExpertCounts : public LabelledOp {
  public:
   std::string_view name() const override { return "expert_counts"; }
+  std::string_view work_kind() const override { return "reductions"; }
   bool stops_gradient() const override { return true; }
 
  protected:
@@ -48,6 +48,7 @@ const ExpertCounts expert_counts;
 class Dispatch : public LabelledOp {
  public:
   std::string_view name() const override { return "dispatch"; }
+  std::string_view work_kind() const override { return "reductions"; }
   int counts_operand() const override { return 2; }
   void gradient(GradientContext& context) const override;
 
@@ -68,6 +69,7 @@ class Dispatch : public LabelledOp {
 class Combine : public LabelledOp {
  public:
   std::string_view name() const override { return "combine"; }
+  std::string_view work_kind() const override { return "reductions"; }
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {

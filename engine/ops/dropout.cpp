@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -26,6 +25,7 @@ namespace {
 class Dropout : public LabelledOp {
  public:
   std::string_view name() const override { return "dropout"; }
+  std::string_view work_kind() const override { return "elementwise"; }
   int in_place_operand(int) const override { return 0; }
 
   void gradient(GradientContext& context) const override {

@@ -1,7 +1,6 @@
 #include "engine/base/error.h"
 #include "engine/ops/cast.h"
 #include "engine/ops/equation.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/product_layout.h"
 #include "engine/ops/registry.h"
@@ -38,6 +37,7 @@ void require_joined_alike(const Equation& equation) {
 class Einsum : public LabelledOp {
  public:
   std::string_view name() const override { return "einsum"; }
+  std::string_view work_kind() const override { return "matrix products"; }
   bool is_matrix_product() const override { return true; }
 
   OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {

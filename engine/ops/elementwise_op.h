@@ -14,6 +14,7 @@ class ElementwiseOp : public LabelledOp {
       : name_(name), count_(operands), in_place_(in_place), flops_(flops), require_(require) {}
 
   std::string_view name() const override { return name_; }
+  std::string_view work_kind() const override { return "elementwise"; }
   int in_place_operand(int) const override { return in_place_; }
 
  protected:

@@ -1,7 +1,6 @@
 #include "engine/ops/embedding.h"
 
 #include "engine/ops/cast.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/registry.h"
 
@@ -18,6 +17,7 @@ namespace {
 class EmbeddingGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "embedding_grad"; }
+  std::string_view work_kind() const override { return "embeddings"; }
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {
@@ -34,6 +34,7 @@ const EmbeddingGrad embedding_grad;
 class Embedding : public LabelledOp {
  public:
   std::string_view name() const override { return "embedding"; }
+  std::string_view work_kind() const override { return "embeddings"; }
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];

@@ -6,7 +6,6 @@
 
 #include "engine/base/error.h"
 #include "engine/ops/equation.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/registry.h"
 
@@ -60,6 +59,7 @@ std::string rows_of(std::span<const TensorType> operands, size_t operand, char c
 class ExpertLinearGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "expert_linear_grad"; }
+  std::string_view work_kind() const override { return "matrix products"; }
   bool is_matrix_product() const override { return true; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType> results) const override {
@@ -90,6 +90,7 @@ const ExpertLinearGrad expert_linear_grad;
 class ExpertLinear : public LabelledOp {
  public:
   std::string_view name() const override { return "expert_linear"; }
+  std::string_view work_kind() const override { return "matrix products"; }
   bool is_matrix_product() const override { return true; }
 
   OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {

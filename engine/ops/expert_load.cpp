@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -14,6 +13,7 @@ namespace {
 class ExpertLoad : public LabelledOp {
  public:
   std::string_view name() const override { return "expert_load"; }
+  std::string_view work_kind() const override { return "reductions"; }
   bool stops_gradient() const override { return true; }
 
  protected:

@@ -1,4 +1,3 @@
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -9,6 +8,7 @@ namespace {
 class ExpertProbabilityGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "expert_probability_grad"; }
+  std::string_view work_kind() const override { return "reductions"; }
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType>) const override {
@@ -23,6 +23,7 @@ const ExpertProbabilityGrad expert_probability_grad;
 class ExpertProbability : public LabelledOp {
  public:
   std::string_view name() const override { return "expert_probability"; }
+  std::string_view work_kind() const override { return "reductions"; }
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
     context.operand_cotangents[0] =

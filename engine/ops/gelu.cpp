@@ -1,5 +1,4 @@
 #include "engine/ops/elementwise_op.h"
-#include "engine/ops/families.h"
 
 namespace shardscope {
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -15,6 +14,7 @@ namespace {
 class SumOfSquares : public LabelledOp {
  public:
   std::string_view name() const override { return "sum_of_squares"; }
+  std::string_view work_kind() const override { return "optimizers"; }
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
@@ -31,6 +31,7 @@ const SumOfSquares sum_of_squares;
 class GlobalNorm : public LabelledOp {
  public:
   std::string_view name() const override { return "global_norm"; }
+  std::string_view work_kind() const override { return "optimizers"; }
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
@@ -46,6 +47,7 @@ const GlobalNorm global_norm;
 class ClipByGlobalNorm : public LabelledOp {
  public:
   std::string_view name() const override { return "clip_by_global_norm"; }
+  std::string_view work_kind() const override { return "optimizers"; }
   int in_place_operand(int) const override { return 0; }
 
  protected:

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -41,6 +40,7 @@ int64_t group_workspace(int threads) { return threads * 2 * 512 * 512 * static_c
 class GroupedLinearGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "grouped_linear_grad"; }
+  std::string_view work_kind() const override { return "matrix products"; }
   bool is_matrix_product() const override { return true; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType> results) const override {
@@ -73,6 +73,7 @@ const GroupedLinearGrad grouped_linear_grad;
 class GroupedLinear : public LabelledOp {
  public:
   std::string_view name() const override { return "grouped_linear"; }
+  std::string_view work_kind() const override { return "matrix products"; }
   int counts_operand() const override { return 1; }
   bool is_matrix_product() const override { return true; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,

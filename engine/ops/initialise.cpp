@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {

@@ -7,6 +7,9 @@ namespace shardscope {
 // Base of ops that make one array of several, or several of one, and of which each is the inverse of another and its
 // gradient.
 class JoiningOp : public LabelledOp {
+ public:
+  std::string_view work_kind() const override { return "data movement"; }
+
  protected:
   bool takes(int, DType dtype) const override { return is_float(dtype); }
   DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/workspace.h"
 
@@ -24,6 +23,7 @@ std::string all(std::span<const TensorType> operands) { return row_labels(operan
 class Moments : public LabelledOp {
  public:
   std::string_view name() const override { return "layer_norm_moments"; }
+  std::string_view work_kind() const override { return "norms"; }
   bool stops_gradient() const override { return true; }
 
  protected:
@@ -37,6 +37,7 @@ class Moments : public LabelledOp {
 class GradMoments : public LabelledOp {
  public:
   std::string_view name() const override { return "layer_norm_grad_moments"; }
+  std::string_view work_kind() const override { return "norms"; }
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
@@ -51,6 +52,7 @@ class GradMoments : public LabelledOp {
 class GradInput : public LabelledOp {
  public:
   std::string_view name() const override { return "layer_norm_grad_input"; }
+  std::string_view work_kind() const override { return "norms"; }
   int in_place_operand(int) const override { return 0; }
 
  protected:
@@ -66,6 +68,7 @@ class GradInput : public LabelledOp {
 class GradParameters : public LabelledOp {
  public:
   std::string_view name() const override { return "layer_norm_grad_parameters"; }
+  std::string_view work_kind() const override { return "norms"; }
 
   int64_t workspace_bytes(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType> results,
                           int) const override {
@@ -91,6 +94,7 @@ const GradParameters grad_parameters;
 class LayerNorm : public LabelledOp {
  public:
   std::string_view name() const override { return "layer_norm"; }
+  std::string_view work_kind() const override { return "norms"; }
 
   // The sums are functions of x too: their part of dx is inside layer_norm_grad_input, so they get no cotangent.
   void gradient(GradientContext& context) const override {

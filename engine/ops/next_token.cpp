@@ -1,4 +1,3 @@
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -12,6 +11,7 @@ namespace {
 class NextToken : public LabelledOp {
  public:
   std::string_view name() const override { return "next_token"; }
+  std::string_view work_kind() const override { return "data movement"; }
   bool stops_gradient() const override { return true; }
 
  protected:

@@ -1,4 +1,3 @@
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -10,6 +9,7 @@ namespace {
 class NoUpdate : public LabelledOp {
  public:
   std::string_view name() const override { return "no_update"; }
+  std::string_view work_kind() const override { return "optimizers"; }
   bool must_be_in_place() const override { return true; }
   int in_place_operand(int result) const override { return result == 0 ? 0 : 2; }
   bool touches_memory() const override { return false; }

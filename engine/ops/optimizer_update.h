@@ -16,6 +16,7 @@ class OptimizerUpdate : public LabelledOp {
   OptimizerUpdate(std::string_view name, size_t states, double flops) : name_(name), states_(states), flops_(flops) {}
 
   std::string_view name() const override { return name_; }
+  std::string_view work_kind() const override { return "optimizers"; }
   bool must_be_in_place() const override { return true; }
   int in_place_operand(int result) const override { return result == 0 ? 0 : result + 1; }
 

@@ -2,7 +2,6 @@
 
 #include "engine/base/error.h"
 #include "engine/ops/equation.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -15,6 +14,7 @@ class Rearrange : public LabelledOp {
  public:
   std::string_view name() const override { return "rearrange"; }
   bool is_view() const override { return true; }
+  std::string_view work_kind() const override { return "data movement"; }
 
   OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {
     OpSignature signature = LabelledOp::infer(attributes, operands);

@@ -7,7 +7,6 @@
 #include "engine/base/align.h"
 #include "engine/base/error.h"
 #include "engine/ops/equation.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/registry.h"
 #include "engine/ops/workspace.h"
@@ -27,6 +26,7 @@ namespace {
 class Roll : public LabelledOp {
  public:
   std::string_view name() const override { return "roll"; }
+  std::string_view work_kind() const override { return "attention"; }
 
   void gradient(GradientContext& context) const override {
     auto attributes = context.graph.ops[context.op].attributes.as<RollAttributes>();
@@ -111,6 +111,7 @@ int64_t ring_workspace(const Attributes& attributes, int threads, int arrays) {
 class AttentionBlockGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "attention_block_grad"; }
+  std::string_view work_kind() const override { return "attention"; }
   bool is_matrix_product() const override { return true; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType>) const override {
@@ -150,6 +151,7 @@ const AttentionBlockGrad attention_block_grad;
 class AttentionBlock : public LabelledOp {
  public:
   std::string_view name() const override { return "attention_block"; }
+  std::string_view work_kind() const override { return "attention"; }
   bool is_matrix_product() const override { return true; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType>) const override {
@@ -182,6 +184,7 @@ const AttentionBlock attention_block;
 class MergeAttention : public LabelledOp {
  public:
   std::string_view name() const override { return "merge_attention"; }
+  std::string_view work_kind() const override { return "attention"; }
   int in_place_operand(int result) const override { return result; }
 
  protected:
@@ -197,6 +200,7 @@ const MergeAttention merge_attention;
 class RingAttention : public LabelledOp {
  public:
   std::string_view name() const override { return "ring_attention"; }
+  std::string_view work_kind() const override { return "attention"; }
   bool touches_memory() const override { return false; }
   int in_place_operand(int result) const override { return 3 + result; }
 

@@ -1,4 +1,3 @@
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/workspace.h"
@@ -16,6 +15,7 @@ std::string rms_all(std::span<const TensorType> operands) { return row_labels(op
 class Squares : public LabelledOp {
  public:
   std::string_view name() const override { return "rms_norm_squares"; }
+  std::string_view work_kind() const override { return "norms"; }
   bool stops_gradient() const override { return true; }
 
  protected:
@@ -29,6 +29,7 @@ class Squares : public LabelledOp {
 class GradProduct : public LabelledOp {
  public:
   std::string_view name() const override { return "rms_norm_grad_product"; }
+  std::string_view work_kind() const override { return "norms"; }
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
@@ -41,6 +42,7 @@ class GradProduct : public LabelledOp {
 class RmsGradInput : public LabelledOp {
  public:
   std::string_view name() const override { return "rms_norm_grad_input"; }
+  std::string_view work_kind() const override { return "norms"; }
   int in_place_operand(int) const override { return 0; }
 
  protected:
@@ -56,6 +58,7 @@ class RmsGradInput : public LabelledOp {
 class GradScale : public LabelledOp {
  public:
   std::string_view name() const override { return "rms_norm_grad_scale"; }
+  std::string_view work_kind() const override { return "norms"; }
 
   int64_t workspace_bytes(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType> results,
                           int) const override {
@@ -80,6 +83,7 @@ const GradScale grad_scale;
 class RmsNorm : public LabelledOp {
  public:
   std::string_view name() const override { return "rms_norm"; }
+  std::string_view work_kind() const override { return "norms"; }
 
   // The squares are a function of x too: their part of dx is inside rms_norm_grad_input, so they get no cotangent.
   void gradient(GradientContext& context) const override {

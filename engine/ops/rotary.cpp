@@ -4,7 +4,6 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -30,6 +29,7 @@ namespace {
 class Rotary : public LabelledOp {
  public:
   std::string_view name() const override { return "rotary"; }
+  std::string_view work_kind() const override { return "attention"; }
   int in_place_operand(int) const override { return 0; }
 
   OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {

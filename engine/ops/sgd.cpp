@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/ops/families.h"
 #include "engine/ops/optimizer_update.h"
 
 namespace shardscope {

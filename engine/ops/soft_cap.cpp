@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "engine/ops/elementwise_op.h"
-#include "engine/ops/families.h"
 
 namespace shardscope {
 

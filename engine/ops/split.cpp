@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "engine/base/error.h"
-#include "engine/ops/families.h"
 #include "engine/ops/joining_op.h"
 
 namespace shardscope {

@@ -1,4 +1,3 @@
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/scale.h"
 
@@ -10,6 +9,7 @@ namespace {
 class SquaredErrorGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "squared_error_grad"; }
+  std::string_view work_kind() const override { return "losses"; }
   int in_place_operand(int) const override { return 0; }
 
  protected:
@@ -29,6 +29,7 @@ const SquaredErrorGrad squared_error_grad;
 class SquaredError : public LabelledOp {
  public:
   std::string_view name() const override { return "squared_error"; }
+  std::string_view work_kind() const override { return "losses"; }
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -28,6 +27,7 @@ void check(const TopKAttributes& a, std::span<const TensorType> operands) {
 class TopKGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "top_k_grad"; }
+  std::string_view work_kind() const override { return "reductions"; }
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
@@ -44,6 +44,7 @@ const TopKGrad top_k_grad;
 class TopK : public LabelledOp {
  public:
   std::string_view name() const override { return "top_k"; }
+  std::string_view work_kind() const override { return "reductions"; }
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];

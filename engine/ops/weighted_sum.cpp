@@ -1,4 +1,3 @@
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -9,6 +8,7 @@ namespace {
 class WeightedSumGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "weighted_sum_grad"; }
+  std::string_view work_kind() const override { return "reductions"; }
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType>) const override {
@@ -23,6 +23,7 @@ const WeightedSumGrad weighted_sum_grad;
 class WeightedSum : public LabelledOp {
  public:
   std::string_view name() const override { return "weighted_sum"; }
+  std::string_view work_kind() const override { return "reductions"; }
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];

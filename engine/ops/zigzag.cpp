@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
-#include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
@@ -18,6 +17,7 @@ namespace {
 class ZigzagOp : public LabelledOp {
  public:
   std::string_view name() const override { return "zigzag"; }
+  std::string_view work_kind() const override { return "attention"; }
 
   void gradient(GradientContext& context) const override {
     auto attributes = context.graph.ops[context.op].attributes.as<ZigzagAttributes>();

@@ -7,8 +7,7 @@
 namespace shardscope {
 
 const std::vector<OptimizerDefinition>& all_optimizers() {
-  static const std::vector<OptimizerDefinition> optimizers{adam_optimizer(), adamw_optimizer(), sgd_optimizer(),
-                                                           lion_optimizer(), set_to_zero_optimizer()};
+  static const std::vector<OptimizerDefinition> optimizers = optimizer_definitions();
   return optimizers;
 }
 

@@ -31,7 +31,7 @@ struct OptimizerDefinition {
   std::vector<Error> (*notes)(const OptionList& options, const std::vector<std::string>& parameters) = nullptr;
 };
 
-// All optimizers; one line in optimizer.cpp adds one. find_optimizer gives nullptr for an unknown name.
+// All optimizers, by name. find_optimizer gives nullptr for an unknown name.
 const std::vector<OptimizerDefinition>& all_optimizers();
 const OptimizerDefinition* find_optimizer(const std::string& name);
 
@@ -49,10 +49,7 @@ void append_updates(Graph& graph, const OptionList& options, const StateTypes& t
                     std::string_view suffix, std::initializer_list<const char*> states,
                     const std::function<Attributes(const std::string& parameter)>& attributes_of);
 
-OptimizerDefinition adam_optimizer();
-OptimizerDefinition adamw_optimizer();
-OptimizerDefinition sgd_optimizer();
-OptimizerDefinition lion_optimizer();
-OptimizerDefinition set_to_zero_optimizer();
+// Of each optimizer, which is a function NAME_optimizer() of one file. Written by the build (cmake/registered.cmake).
+std::vector<OptimizerDefinition> optimizer_definitions();
 
 }  // namespace shardscope

@@ -4,7 +4,8 @@
 #include <limits>
 
 #include "engine/shard/placement.h"
-#include "tests/laws/small_op_case.h"
+#include "tests/laws/whole_graph.h"
+#include "tests/ops/op_cases.h"
 #include "tests/test_program.h"
 
 namespace op_placement_test {
@@ -13,12 +14,6 @@ using namespace shardscope;
 using namespace shardscope::test;
 
 namespace {
-
-// Results of which every part has the whole's bits.
-bool is_exact(const std::string& op) {
-  return op == "constant" || op == "initialise" || op == "rearrange" || op == "stack" || op == "unstack" ||
-         op == "split" || op == "concatenate" || op == "cast" || op == "row_max";
-}
 
 // Copies the part `box` of a whole array out of it, or adds the part into it.
 template <class Visit>
@@ -127,6 +122,7 @@ class OpPlacementTest : public QObject {
       for (size_t i = 0; i < results.size(); ++i)
         add_part(rule, placement, mesh, device, i, boxes[i], result_types[i], results[i], totals[i]);
     }
+    const bool is_exact = std::ranges::count(cases_of(c.op).exact, c.op) > 0;
     for (size_t i = 0; i < totals.size(); ++i) {
       const DType dtype = result_types[i].dtype;
       double scale = 1e-3;
@@ -135,7 +131,7 @@ class OpPlacementTest : public QObject {
       const bool takes_bf16 = std::ranges::find(c.operands, DType::bf16, &TensorType::dtype) != c.operands.end();
       const bool rounded = dtype == DType::bf16 || (placement.partial != 0 && takes_bf16);
       const double rounding = rounded ? 1e-2 : 2e-5;
-      const bool exact = (is_exact(c.op) && placement.partial == 0) || dtype == DType::i32;
+      const bool exact = (is_exact && placement.partial == 0) || dtype == DType::i32;
       for (size_t e = 0; e < totals[i].size(); ++e) {
         const double whole = wholes[i].get(dtype, static_cast<int64_t>(e)), difference = std::abs(totals[i][e] - whole);
         QVERIFY2(

@@ -1,8 +1,10 @@
 #include <QtTest>
 
+#include "engine/ops/constant.h"
+#include "engine/ops/embedding.h"
 #include "tests/base/errors_of.h"
 #include "tests/laws/agreement.h"
-#include "tests/laws/small_op_case.h"
+#include "tests/ops/op_cases.h"
 #include "tests/test_program.h"
 
 namespace reference_test {

@@ -4,7 +4,11 @@
 #include <set>
 
 #include "engine/base/error.h"
-#include "tests/ops/op_case.h"
+#include "engine/ops/adam.h"
+#include "engine/ops/attention.h"
+#include "engine/ops/cast.h"
+#include "engine/ops/scale.h"
+#include "tests/ops/op_cases.h"
 #include "tests/test_program.h"
 
 namespace registry_test {

@@ -2,7 +2,7 @@
 
 #include "engine/ops/clip.h"
 #include "engine/ops/soft_cap.h"
-#include "tests/reference/families.h"
+#include "tests/reference/named_reference.h"
 
 namespace shardscope::reference {
 

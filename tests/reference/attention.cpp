@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/reference/families.h"
+#include "tests/reference/named_reference.h"
 
 namespace shardscope::reference {
 

@@ -2,7 +2,7 @@
 
 #include "engine/ops/expert_load.h"
 
-#include "tests/reference/families.h"
+#include "tests/reference/named_reference.h"
 
 namespace shardscope::reference {
 

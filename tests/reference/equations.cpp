@@ -2,7 +2,7 @@
 #include <string>
 
 #include "engine/ops/equation.h"
-#include "tests/reference/families.h"
+#include "tests/reference/named_reference.h"
 
 namespace shardscope::reference {
 

@@ -3,7 +3,7 @@
 
 #include "engine/ops/expert_linear.h"
 #include "engine/ops/top_k.h"
-#include "tests/reference/families.h"
+#include "tests/reference/named_reference.h"
 
 namespace shardscope::reference {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "tests/reference/families.h"
+#include "tests/reference/named_reference.h"
 
 namespace shardscope::reference {
 

@@ -1,6 +1,6 @@
 #include "engine/ops/layer_norm.h"
 
-#include "tests/reference/families.h"
+#include "tests/reference/named_reference.h"
 
 namespace shardscope::reference {
 

@@ -1,4 +1,4 @@
-#include "tests/reference/families.h"
+#include "tests/reference/named_reference.h"
 
 namespace shardscope::reference {
 

@@ -5,7 +5,7 @@
 #include "engine/base/bfloat16.h"
 #include "engine/base/error.h"
 #include "engine/ops/registry.h"
-#include "tests/reference/families.h"
+#include "tests/reference/named_reference.h"
 
 namespace shardscope::reference {
 
@@ -16,15 +16,8 @@ using Registry = std::map<std::string_view, Results (*)(const Call&)>;
 const Registry& registry() {
   static const Registry all = [] {
     Registry map;
-    for (auto family :
-         {adam_references,           attention_references,     conv_references,           cross_entropy_references,
-          dropout_references,        elementwise_references,   embedding_references,      equation_references,
-          global_norm_references,    initialise_references,    layer_norm_references,     next_token_references,
-          rms_norm_references,       sgd_references,           momentum_sgd_references,   lion_references,
-          no_update_references,      squared_error_references, stack_references,          activation_references,
-          expert_references,         dispatch_references,      grouped_linear_references, ring_attention_references,
-          attention_sink_references, rotary_references,        split_references}) {
-      for (const NamedReference& named : family()) map.emplace(named.op, named.results);
+    for (const std::vector<NamedReference>& family : reference_families()) {
+      for (const NamedReference& named : family) map.emplace(named.op, named.results);
     }
     return map;
   }();

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "engine/ops/zigzag.h"
-#include "tests/reference/families.h"
+#include "tests/reference/named_reference.h"
 
 namespace shardscope::reference {
 

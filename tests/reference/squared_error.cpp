@@ -1,5 +1,5 @@
 #include "engine/ops/scale.h"
-#include "tests/reference/families.h"
+#include "tests/reference/named_reference.h"
 
 namespace shardscope::reference {
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "tests/ops/op_case.h"
+#include "tests/ops/op_cases.h"
 #include "tests/test_program.h"
 
 namespace placement_test {
@@ -67,11 +67,9 @@ bool is_composed(const std::vector<std::vector<DimensionFactors>>& arrays) {
 }
 bool is_composed(const FactorRule& rule) { return is_composed(rule.operands) || is_composed(rule.results); }
 
-// An op whose own dimensions are written in its attributes does not follow from local operands.
-bool sizes_are_attributes(const OpCase& one) {
-  return one.op == "embedding_grad" || one.op == "constant" || one.op == "initialise" || one.op == "expert_linear" ||
-         one.op == "expert_linear_grad" || one.attributes.are<DispatchAttributes>() ||
-         one.attributes.are<RingAttributes>() || one.attributes.are<RollAttributes>() ||
+// The types of its results do not follow from those of local operands.
+bool sized_by_attributes(const OpCase& one) {
+  return std::ranges::count(cases_of(one.op).sized_by_attributes, one.op) > 0 ||
          (one.attributes.are<EquationAttributes>() && !one.attributes.as<EquationAttributes>().sizes.empty());
 }
 
@@ -312,7 +310,7 @@ class PlacementTest : public QObject {
 
   void local_shapes_fit_the_op_again() {
     for_each_placement([](const OpCase& one, const FactorRule& rule, const Mesh& mesh, const Placement& placement) {
-      if (sizes_are_attributes(one)) return;
+      if (sized_by_attributes(one)) return;
       const std::vector<TensorType> operands = localised(one.operands, operand_shardings(rule, placement), mesh);
       const std::vector<TensorType> results = localised(one.results(), result_shardings(rule, placement), mesh);
       QVERIFY2(one.definition().infer(one.attributes, operands).results == results, one.op.c_str());

@@ -1,6 +1,7 @@
 #include "engine/base/vector_versions.h"
 #include "engine/ops/scale.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
 
@@ -48,6 +49,11 @@ class AccumulateKernel : public Kernel {
 std::vector<NamedKernel> accumulate_kernels() {
   return {{"accumulate", "f32->f32", construct<AccumulateKernel<float>>},
           {"accumulate", "bf16->bf16", construct<AccumulateKernel<BFloat16>>}};
+}
+
+std::vector<KernelCase> accumulate_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  return {{"accumulate", ScaleAttributes{0.5}, {sizes.x()}}};
 }
 
 }  // namespace shardscope

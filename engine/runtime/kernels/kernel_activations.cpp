@@ -4,7 +4,8 @@
 #include "engine/ops/clip.h"
 #include "engine/ops/soft_cap.h"
 #include "engine/runtime/kernels/elementwise_kernel.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/vector_math.h"
 
 namespace shardscope {
@@ -105,6 +106,19 @@ std::vector<NamedKernel> activation_kernels() {
   add_binary<ClipGrad>(kernels, "clip_grad");
   add_binary<Multiply>(kernels, "multiply");
   return kernels;
+}
+
+std::vector<KernelCase> activation_kernel_cases(const CaseSizes& sizes) {
+  const TensorType x = sizes.x();
+  return {{"gelu_exact", {}, {x}},
+          {"gelu_exact_grad", {}, {x, x}},
+          {"silu", {}, {x}},
+          {"silu_grad", {}, {x, x}},
+          {"multiply", {}, {x, x}},
+          {"soft_cap", SoftCapAttributes{5}, {x}},
+          {"soft_cap_grad", SoftCapAttributes{5}, {x, x}},
+          {"clip", ClipBoundsAttributes{-1, 1}, {x}},
+          {"clip_grad", ClipBoundsAttributes{-1, 1}, {x, x}}};
 }
 
 }  // namespace shardscope

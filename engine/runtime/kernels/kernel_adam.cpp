@@ -2,6 +2,7 @@
 
 #include "engine/base/vector_versions.h"
 #include "engine/ops/adam.h"
+#include "engine/runtime/kernels/kernel_case.h"
 #include "engine/runtime/kernels/update_kernel.h"
 
 namespace shardscope {
@@ -52,5 +53,11 @@ class AdamKernel : public UpdateKernel<AdamAttributes, 2, P, G, M, has_master> {
 }  // namespace
 
 std::vector<NamedKernel> adam_kernels() { return update_kernels_of_two_states<AdamKernel>("adam"); }
+
+std::vector<KernelCase> adam_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType x = sizes.x();
+  return {{"adam", AdamAttributes{}, {x, x, x, x}}};
+}
 
 }  // namespace shardscope

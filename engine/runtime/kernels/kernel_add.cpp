@@ -2,7 +2,8 @@
 
 #include "engine/base/vector_versions.h"
 #include "engine/ops/equation.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
 
@@ -100,6 +101,11 @@ class AddKernel : public Kernel {
 std::vector<NamedKernel> add_kernels() {
   return {{"add", "f32,f32->f32", construct<AddKernel<float>>},
           {"add", "bf16,bf16->bf16", construct<AddKernel<BFloat16>>}};
+}
+
+std::vector<KernelCase> add_kernel_cases(const CaseSizes& sizes) {
+  return {{"add", EquationAttributes{"re,re->re"}, {sizes.x(), sizes.x()}},
+          {"add", EquationAttributes{"re,e->re"}, {sizes.x(), sizes.feature()}}};
 }
 
 }  // namespace shardscope

@@ -4,7 +4,8 @@
 #include "engine/ops/attention.h"
 #include "engine/runtime/kernels/attention_head.h"
 #include "engine/runtime/kernels/attention_scores.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -131,6 +132,13 @@ std::vector<NamedKernel> attention_kernels() {
   return {{"attention", "f32,f32,f32->f32,f32", construct<AttentionKernel>},
           {"attention", "f32,f32,f32,i32->f32,f32", construct<AttentionKernel>},
           {"attention", "f32,f32,f32,i32,i32->f32,f32", construct<AttentionKernel>}};
+}
+
+std::vector<KernelCase> attention_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType query = sizes.query();
+  return {{"attention", AttentionAttributes{false, {}}, {query, query, query}},
+          {"attention", AttentionAttributes{true, {}}, {query, query, query}}};
 }
 
 }  // namespace shardscope

@@ -4,7 +4,8 @@
 #include "engine/ops/attention.h"
 #include "engine/runtime/kernels/attention_head.h"
 #include "engine/runtime/kernels/attention_scores.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -216,6 +217,13 @@ std::vector<NamedKernel> attention_grad_kernels() {
           {"attention_grad", "f32,f32,f32,f32,f32,f32,f32,i32,i32->f32,f32,f32", construct<AttentionGradKernel>},
           {"attention_grad", "f32,f32,f32,f32,f32,f32,i32->f32,f32,f32", construct<AttentionGradKernel>},
           {"attention_grad", "f32,f32,f32,f32,f32,f32,i32,i32->f32,f32,f32", construct<AttentionGradKernel>}};
+}
+
+std::vector<KernelCase> attention_grad_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType query = sizes.query(), lse = sizes.log_sums();
+  return {{"attention_grad", AttentionAttributes{false, {}}, {query, query, query, query, lse, query}},
+          {"attention_grad", AttentionAttributes{true, {}}, {query, query, query, query, lse, query}}};
 }
 
 }  // namespace shardscope

@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/vector_math.h"
 
@@ -101,6 +102,12 @@ class AttentionSinkGradKernel : public Kernel {
 std::vector<NamedKernel> attention_sink_kernels() {
   return {{"attention_sink", "f32,f32,f32->f32", construct<AttentionSinkKernel>},
           {"attention_sink_grad", "f32,f32,f32,f32->f32,f32,f32", construct<AttentionSinkGradKernel>}};
+}
+
+std::vector<KernelCase> attention_sink_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType query = sizes.query(), lse = sizes.log_sums(), sinks{{CaseSizes::heads}};
+  return {{"attention_sink", {}, {query, lse, sinks}}, {"attention_sink_grad", {}, {query, query, lse, sinks}}};
 }
 
 }  // namespace shardscope

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/ops/cast.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
 
@@ -43,6 +45,11 @@ std::vector<NamedKernel> cast_kernels() {
           {"cast", "bf16->f32", construct<CastKernel<BFloat16, float>>},
           {"cast", "f32->f32", construct<CastKernel<float, float>>},
           {"cast", "bf16->bf16", construct<CastKernel<BFloat16, BFloat16>>}};
+}
+
+std::vector<KernelCase> cast_kernel_cases(const CaseSizes& sizes) {
+  const DType other = sizes.dtype == DType::f32 ? DType::bf16 : DType::f32;
+  return {{"cast", CastAttributes{other}, {sizes.x()}}};
 }
 
 }  // namespace shardscope

@@ -1,7 +1,8 @@
 #include <algorithm>
 
 #include "engine/ops/constant.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
 
@@ -35,6 +36,10 @@ class ConstantKernel : public Kernel {
 std::vector<NamedKernel> constant_kernels() {
   return {{"constant", "->f32", construct<ConstantKernel<float>>},
           {"constant", "->bf16", construct<ConstantKernel<BFloat16>>}};
+}
+
+std::vector<KernelCase> constant_kernel_cases(const CaseSizes& sizes) {
+  return {{"constant", ConstantAttributes{0.5, sizes.x()}, {}}};
 }
 
 }  // namespace shardscope

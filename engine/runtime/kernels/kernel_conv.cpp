@@ -5,8 +5,8 @@
 #include "engine/base/align.h"
 #include "engine/base/vector_versions.h"
 #include "engine/ops/conv.h"
-#include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/matrix_product.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {

@@ -3,8 +3,9 @@
 
 #include "engine/base/vector_versions.h"
 #include "engine/ops/scale.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
 #include "engine/runtime/kernels/logits_row.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/vector_math.h"
 
@@ -222,6 +223,17 @@ std::vector<NamedKernel> cross_entropy_kernels() {
           {"cross_entropy", "f32,f32,f32,i32,i32,f32->f32,f32", construct<CrossEntropyKernel>},
           {"cross_entropy_grad", "f32,f32->f32,f32", construct<CrossEntropyGradKernel>},
           {"cross_entropy_grad", "f32,f32,f32->f32,f32", construct<CrossEntropyGradKernel>}};
+}
+
+std::vector<KernelCase> cross_entropy_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType x = sizes.x(), r = sizes.row(), labels = sizes.labels();
+  const ScaleAttributes half{0.5};
+  return {{"row_max", {}, {x}},
+          {"cross_entropy_terms", {}, {x, labels, r}},
+          {"cross_entropy_terms_grad", {}, {x, labels, r, r, r}},
+          {"cross_entropy", half, {r, r, r, labels, labels}},
+          {"cross_entropy_grad", half, {r, sizes.scalar()}}};
 }
 
 }  // namespace shardscope

@@ -3,7 +3,8 @@
 #include <vector>
 
 #include "engine/ops/dispatch.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -184,6 +185,16 @@ std::vector<NamedKernel> dispatch_kernels() {
   return {{"expert_counts", "i32->i32,f32", construct<ExpertCountsKernel>},
           {"dispatch", "f32,i32,i32->f32", construct<DispatchKernel>},
           {"combine", "f32,i32,i32->f32", construct<CombineKernel>}};
+}
+
+std::vector<KernelCase> dispatch_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  constexpr int64_t k = 2, experts = CaseSizes::experts;
+  const DispatchAttributes blocks{.experts = experts, .rows = sizes.rows * k};
+  const TensorType counts{{1, 1, experts}, DType::i32}, chosen = sizes.tokens({k});
+  return {{"expert_counts", blocks, {chosen}},
+          {"dispatch", blocks, {sizes.sequences({CaseSizes::features}), chosen, counts}},
+          {"combine", blocks, {{{1, 1, sizes.rows * k, CaseSizes::features}}, chosen, counts}}};
 }
 
 }  // namespace shardscope

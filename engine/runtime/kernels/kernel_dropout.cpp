@@ -2,8 +2,10 @@
 #include <array>
 
 #include "engine/base/vector_versions.h"
+#include "engine/ops/dropout.h"
 #include "engine/runtime/kernels/dropout_mask.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
 
@@ -80,6 +82,10 @@ class DropoutKernel : public Kernel {
 std::vector<NamedKernel> dropout_kernels() {
   return {{"dropout", "f32->f32", construct<DropoutKernel<float>>},
           {"dropout", "bf16->bf16", construct<DropoutKernel<BFloat16>>}};
+}
+
+std::vector<KernelCase> dropout_kernel_cases(const CaseSizes& sizes) {
+  return {{"dropout", DropoutAttributes{0.25, {{1, 2}, 1, 0, {}}}, {sizes.x()}}};
 }
 
 }  // namespace shardscope

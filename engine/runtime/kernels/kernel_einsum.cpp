@@ -1,6 +1,6 @@
 #include "engine/ops/product_layout.h"
-#include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/matrix_product.h"
+#include "engine/runtime/kernels/named_kernel.h"
 
 namespace shardscope {
 

@@ -2,7 +2,9 @@
 #include <cstring>
 
 #include "engine/base/vector_versions.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/ops/embedding.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
 
@@ -95,6 +97,15 @@ std::vector<NamedKernel> embedding_kernels() {
           {"embedding", "i32,bf16->bf16", construct<EmbeddingKernel<BFloat16>>},
           {"embedding_grad", "i32,f32->f32", construct<EmbeddingGradKernel<float>>},
           {"embedding_grad", "i32,bf16->f32", construct<EmbeddingGradKernel<BFloat16>>}};
+}
+
+std::vector<KernelCase> embedding_kernel_cases(const CaseSizes& sizes) {
+  constexpr int64_t vocabulary = 640;
+  const TensorType table{{vocabulary, CaseSizes::features}, sizes.dtype};
+  return {{"embedding", {}, {sizes.tokens(), table}},
+          {"embedding_grad",
+           EmbeddingGradAttributes{vocabulary},
+           {sizes.tokens(), sizes.sequences({CaseSizes::features})}}};
 }
 
 }  // namespace shardscope

@@ -4,7 +4,7 @@
 
 #include "engine/ops/expert_linear.h"
 #include "engine/runtime/kernels/attention_head.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/serial_product.h"
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/ops/expert_load.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 
 namespace shardscope {
 
@@ -29,5 +31,10 @@ class ExpertLoadKernel : public Kernel {
 }  // namespace
 
 std::vector<NamedKernel> expert_load_kernels() { return {{"expert_load", "i32->f32", construct<ExpertLoadKernel>}}; }
+
+std::vector<KernelCase> expert_load_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  return {{"expert_load", ExpertLoadAttributes{CaseSizes::experts}, {sizes.tokens({2})}}};
+}
 
 }  // namespace shardscope

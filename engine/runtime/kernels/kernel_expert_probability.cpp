@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -78,6 +79,12 @@ class ExpertProbabilityGradKernel : public Kernel {
 std::vector<NamedKernel> expert_probability_kernels() {
   return {{"expert_probability", "f32->f32", construct<ExpertProbabilityKernel>},
           {"expert_probability_grad", "f32,f32->f32", construct<ExpertProbabilityGradKernel>}};
+}
+
+std::vector<KernelCase> expert_probability_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType logits = sizes.sequences({CaseSizes::experts});
+  return {{"expert_probability", {}, {logits}}, {"expert_probability_grad", {}, {logits, {{CaseSizes::experts}}}}};
 }
 
 }  // namespace shardscope

@@ -1,5 +1,6 @@
 #include "engine/runtime/kernels/elementwise_kernel.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/vector_math.h"
 
 namespace shardscope {
@@ -33,6 +34,10 @@ std::vector<NamedKernel> gelu_kernels() {
           {"gelu", "bf16->bf16", construct<ElementwiseKernel<Gelu, BFloat16>>},
           {"gelu_grad", "f32,f32->f32", construct<ElementwiseKernel<GeluGrad, float>>},
           {"gelu_grad", "bf16,bf16->bf16", construct<ElementwiseKernel<GeluGrad, BFloat16>>}};
+}
+
+std::vector<KernelCase> gelu_kernel_cases(const CaseSizes& sizes) {
+  return {{"gelu", {}, {sizes.x()}}, {"gelu_grad", {}, {sizes.x(), sizes.x()}}};
 }
 
 }  // namespace shardscope

@@ -3,7 +3,8 @@
 
 #include "engine/base/vector_clones.h"
 #include "engine/ops/global_norm.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -106,6 +107,11 @@ std::vector<NamedKernel> global_norm_kernels() {
   return {{"sum_of_squares", "f32->f32", construct<SumOfSquaresKernel>},
           {"global_norm", "f32...->f32", construct<GlobalNormKernel>},
           {"clip_by_global_norm", "f32,f32->f32", construct<ClipKernel>}};
+}
+
+std::vector<KernelCase> global_norm_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  return {{"sum_of_squares", {}, {sizes.x()}}, {"clip_by_global_norm", ClipAttributes{}, {sizes.x(), sizes.scalar()}}};
 }
 
 }  // namespace shardscope

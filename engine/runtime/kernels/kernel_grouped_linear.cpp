@@ -2,7 +2,7 @@
 
 #include "engine/base/align.h"
 #include "engine/ops/grouped_linear.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/serial_product.h"
 

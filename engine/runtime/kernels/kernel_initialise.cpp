@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/initialise.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/storage.h"
 
 namespace shardscope {

@@ -1,6 +1,8 @@
 #include "engine/base/vector_versions.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/ops/layer_norm.h"
+#include "engine/runtime/kernels/kernel_case.h"
 #include "engine/runtime/kernels/layer_norm_row.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -91,6 +93,13 @@ class LayerNormKernel : public Kernel {
 std::vector<NamedKernel> layer_norm_kernels() {
   return {{"layer_norm_moments", "f32->f32,f32", construct<MomentsKernel>},
           {"layer_norm", "f32,f32,f32,f32,f32->f32", construct<LayerNormKernel>}};
+}
+
+std::vector<KernelCase> layer_norm_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType x = sizes.x(), r = sizes.row(), e = sizes.feature();
+  return {{"layer_norm_moments", {}, {x}},
+          {"layer_norm", LayerNormAttributes{1e-6, CaseSizes::features}, {x, r, r, e, e}}};
 }
 
 }  // namespace shardscope

@@ -1,7 +1,9 @@
 #include "engine/base/vector_versions.h"
+#include "engine/ops/layer_norm.h"
 #include "engine/runtime/kernels/column_sums.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
 #include "engine/runtime/kernels/layer_norm_row.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -160,6 +162,15 @@ std::vector<NamedKernel> layer_norm_grad_kernels() {
   return {{"layer_norm_grad_moments", "f32,f32,f32,f32,f32->f32,f32", construct<GradMomentsKernel>},
           {"layer_norm_grad_input", "f32,f32,f32,f32,f32,f32,f32->f32", construct<GradInputKernel>},
           {"layer_norm_grad_parameters", "f32,f32,f32,f32->f32,f32", construct<GradParametersKernel>}};
+}
+
+std::vector<KernelCase> layer_norm_grad_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType x = sizes.x(), r = sizes.row(), e = sizes.feature();
+  const LayerNormAttributes norm{1e-6, CaseSizes::features};
+  return {{"layer_norm_grad_moments", norm, {x, x, r, r, e}},
+          {"layer_norm_grad_input", norm, {x, x, r, r, e, r, r}},
+          {"layer_norm_grad_parameters", norm, {x, x, r, r}}};
 }
 
 }  // namespace shardscope

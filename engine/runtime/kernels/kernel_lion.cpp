@@ -1,5 +1,6 @@
 #include "engine/base/vector_versions.h"
 #include "engine/ops/lion.h"
+#include "engine/runtime/kernels/kernel_case.h"
 #include "engine/runtime/kernels/update_kernel.h"
 
 namespace shardscope {
@@ -46,5 +47,11 @@ class LionKernel : public UpdateKernel<LionAttributes, 1, P, G, M, has_master> {
 }  // namespace
 
 std::vector<NamedKernel> lion_kernels() { return update_kernels_of_one_state<LionKernel>("lion"); }
+
+std::vector<KernelCase> lion_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType x = sizes.x();
+  return {{"lion", LionAttributes{}, {x, x, x}}};
+}
 
 }  // namespace shardscope

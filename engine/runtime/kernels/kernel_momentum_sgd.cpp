@@ -1,5 +1,6 @@
 #include "engine/base/vector_versions.h"
 #include "engine/ops/momentum_sgd.h"
+#include "engine/runtime/kernels/kernel_case.h"
 #include "engine/runtime/kernels/update_kernel.h"
 
 namespace shardscope {
@@ -42,6 +43,12 @@ class MomentumSgdKernel : public UpdateKernel<MomentumSgdAttributes, 1, P, G, M,
 
 std::vector<NamedKernel> momentum_sgd_kernels() {
   return update_kernels_of_one_state<MomentumSgdKernel>("momentum_sgd");
+}
+
+std::vector<KernelCase> momentum_sgd_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType x = sizes.x();
+  return {{"momentum_sgd", MomentumSgdAttributes{}, {x, x, x}}};
 }
 
 }  // namespace shardscope

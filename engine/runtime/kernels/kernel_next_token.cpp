@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 
 namespace shardscope {
 
@@ -37,5 +38,10 @@ class NextTokenKernel : public Kernel {
 }  // namespace
 
 std::vector<NamedKernel> next_token_kernels() { return {{"next_token", "i32->i32,f32", construct<NextTokenKernel>}}; }
+
+std::vector<KernelCase> next_token_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  return {{"next_token", {}, {sizes.tokens()}}};
+}
 
 }  // namespace shardscope

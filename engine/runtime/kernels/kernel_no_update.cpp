@@ -1,4 +1,4 @@
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 
 namespace shardscope {
 

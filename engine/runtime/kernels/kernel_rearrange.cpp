@@ -1,6 +1,7 @@
 #include "engine/graph/factor_rule.h"
 #include "engine/ops/equation.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/rearrangement.h"
 
 namespace shardscope {
@@ -63,6 +64,10 @@ std::vector<NamedKernel> rearrange_kernels() {
   return {{"rearrange", "f32->f32", construct<RearrangeKernel>},
           {"rearrange", "bf16->bf16", construct<RearrangeKernel>},
           {"rearrange", "i32->i32", construct<RearrangeKernel>}};
+}
+
+std::vector<KernelCase> rearrange_kernel_cases(const CaseSizes& sizes) {
+  return {{"rearrange", EquationAttributes{"r(hd)->rhd", {{'h', CaseSizes::heads}}}, {sizes.x()}}};
 }
 
 }  // namespace shardscope

@@ -5,7 +5,8 @@
 #include "engine/base/vector_versions.h"
 #include "engine/ops/equation.h"
 #include "engine/runtime/kernels/column_sums.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
 
@@ -148,6 +149,10 @@ std::vector<NamedKernel> reduce_sum_kernels() {
   return {{"reduce_sum", "f32->f32", construct<ReduceSumKernel<float, float>>},
           {"reduce_sum", "bf16->bf16", construct<ReduceSumKernel<BFloat16, BFloat16>>},
           {"reduce_sum", "bf16->f32", construct<ReduceSumKernel<BFloat16, float>>}};
+}
+
+std::vector<KernelCase> reduce_sum_kernel_cases(const CaseSizes& sizes) {
+  return {{"reduce_sum", EquationAttributes{"re->e"}, {sizes.x()}}};
 }
 
 }  // namespace shardscope

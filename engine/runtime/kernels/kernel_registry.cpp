@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 
 namespace shardscope {
 
@@ -16,28 +16,8 @@ using Registry = std::map<std::string_view, std::map<std::string_view, KernelFac
 const Registry& registry() {
   static const Registry all = [] {
     Registry map;
-    for (auto family : {accumulate_kernels,     activation_kernels,
-                        adam_kernels,           add_kernels,
-                        attention_kernels,      attention_grad_kernels,
-                        attention_sink_kernels, cast_kernels,
-                        constant_kernels,       conv_kernels,
-                        cross_entropy_kernels,  dispatch_kernels,
-                        expert_load_kernels,    expert_probability_kernels,
-                        dropout_kernels,        einsum_kernels,
-                        embedding_kernels,      expert_linear_kernels,
-                        gelu_kernels,           global_norm_kernels,
-                        grouped_linear_kernels, initialise_kernels,
-                        layer_norm_kernels,     layer_norm_grad_kernels,
-                        lion_kernels,           momentum_sgd_kernels,
-                        next_token_kernels,     no_update_kernels,
-                        rearrange_kernels,      reduce_sum_kernels,
-                        relu_kernels,           ring_attention_kernels,
-                        rms_norm_kernels,       rotary_kernels,
-                        scale_kernels,          sgd_kernels,
-                        split_kernels,          squared_error_kernels,
-                        stack_kernels,          top_k_kernels,
-                        weighted_sum_kernels,   zigzag_kernels}) {
-      for (const NamedKernel& kernel : family()) map[kernel.op].emplace(kernel.types, kernel.factory);
+    for (const std::vector<NamedKernel>& family : kernel_families()) {
+      for (const NamedKernel& kernel : family) map[kernel.op].emplace(kernel.types, kernel.factory);
     }
     return map;
   }();

@@ -1,5 +1,6 @@
 #include "engine/runtime/kernels/elementwise_kernel.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 
 namespace shardscope {
 
@@ -20,6 +21,10 @@ std::vector<NamedKernel> relu_kernels() {
           {"relu", "bf16->bf16", construct<ElementwiseKernel<Relu, BFloat16>>},
           {"relu_grad", "f32,f32->f32", construct<ElementwiseKernel<ReluGrad, float>>},
           {"relu_grad", "bf16,bf16->bf16", construct<ElementwiseKernel<ReluGrad, BFloat16>>}};
+}
+
+std::vector<KernelCase> relu_kernel_cases(const CaseSizes& sizes) {
+  return {{"relu", {}, {sizes.x()}}, {"relu_grad", {}, {sizes.x(), sizes.x()}}};
 }
 
 }  // namespace shardscope

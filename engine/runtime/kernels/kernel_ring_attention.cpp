@@ -4,8 +4,10 @@
 #include <limits>
 
 #include "engine/base/vector_versions.h"
+#include "engine/ops/ring_attention.h"
 #include "engine/runtime/kernels/attention_head.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/ring_block.h"
 #include "engine/runtime/kernels/serial_product.h"
@@ -322,6 +324,17 @@ std::vector<NamedKernel> ring_attention_kernels() {
           {"attention_block_grad", "f32,f32,f32,f32,f32,f32,f32->f32,f32,f32", construct<AttentionBlockGradKernel>},
           {"merge_attention", "f32,f32,f32,f32->f32,f32", construct<MergeAttentionKernel>},
           {"ring_attention", "f32,f32,f32,f32,f32->f32,f32", construct<RingAttentionKernel>}};
+}
+
+std::vector<KernelCase> ring_attention_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType query = sizes.query(), lse = sizes.log_sums();
+  const RingAttributes ring{{true, {}}, 1, sizes.length(), 0};
+  return {{"attention_block", ring, {query, query, query}},
+          {"attention_block_grad", ring, {query, query, query, query, lse, query}},
+          {"merge_attention", {}, {query, lse, query, lse}},
+          {"ring_attention", ring, {query, query, query, query, lse}},
+          {"roll", RollAttributes{2, 1}, {query}}};
 }
 
 }  // namespace shardscope

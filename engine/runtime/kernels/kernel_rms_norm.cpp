@@ -4,7 +4,8 @@
 #include "engine/base/vector_versions.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/runtime/kernels/column_sums.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -209,6 +210,17 @@ std::vector<NamedKernel> rms_norm_kernels() {
           {"rms_norm_grad_product", "f32,f32,f32->f32", construct<GradProductKernel>},
           {"rms_norm_grad_input", "f32,f32,f32,f32,f32->f32", construct<RmsGradInputKernel>},
           {"rms_norm_grad_scale", "f32,f32,f32->f32", construct<GradScaleKernel>}};
+}
+
+std::vector<KernelCase> rms_norm_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType x = sizes.x(), r = sizes.row(), e = sizes.feature();
+  const LayerNormAttributes norm{1e-6, CaseSizes::features};
+  return {{"rms_norm_squares", {}, {x}},
+          {"rms_norm", norm, {x, e, r}},
+          {"rms_norm_grad_product", {}, {x, x, e}},
+          {"rms_norm_grad_input", norm, {x, x, e, r, r}},
+          {"rms_norm_grad_scale", norm, {x, x, r}}};
 }
 
 }  // namespace shardscope

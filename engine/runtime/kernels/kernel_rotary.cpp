@@ -1,6 +1,7 @@
 #include "engine/base/vector_versions.h"
 #include "engine/ops/rotary.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/rotary_table.h"
 #include "engine/runtime/kernels/storage.h"
@@ -72,6 +73,14 @@ class RotaryKernel : public Kernel {
 std::vector<NamedKernel> rotary_kernels() {
   return {{"rotary", "f32->f32", construct<RotaryKernel<float>>},
           {"rotary", "bf16->bf16", construct<RotaryKernel<BFloat16>>}};
+}
+
+std::vector<KernelCase> rotary_kernel_cases(const CaseSizes& sizes) {
+  // Half of each head is turned.
+  const std::vector<float> frequencies(static_cast<size_t>(CaseSizes::head_size / 2), 0.5f);
+  return {{"rotary",
+           RotaryAttributes{frequencies, 1, false, false},
+           {sizes.sequences({CaseSizes::heads, CaseSizes::head_size})}}};
 }
 
 }  // namespace shardscope

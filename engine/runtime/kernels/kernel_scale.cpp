@@ -1,6 +1,7 @@
 #include "engine/ops/scale.h"
 #include "engine/runtime/kernels/elementwise_kernel.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 
 namespace shardscope {
 
@@ -20,6 +21,10 @@ struct Scale {
 std::vector<NamedKernel> scale_kernels() {
   return {{"scale", "f32->f32", construct<ElementwiseKernel<Scale, float>>},
           {"scale", "bf16->bf16", construct<ElementwiseKernel<Scale, BFloat16>>}};
+}
+
+std::vector<KernelCase> scale_kernel_cases(const CaseSizes& sizes) {
+  return {{"scale", ScaleAttributes{0.5}, {sizes.x()}}};
 }
 
 }  // namespace shardscope

@@ -1,5 +1,6 @@
 #include "engine/base/vector_versions.h"
 #include "engine/ops/sgd.h"
+#include "engine/runtime/kernels/kernel_case.h"
 #include "engine/runtime/kernels/update_kernel.h"
 
 namespace shardscope {
@@ -35,5 +36,11 @@ class SgdKernel : public UpdateKernel<SgdAttributes, 1, P, G, M, has_master> {
 }  // namespace
 
 std::vector<NamedKernel> sgd_kernels() { return update_kernels_of_one_state<SgdKernel>("sgd"); }
+
+std::vector<KernelCase> sgd_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType x = sizes.x();
+  return {{"sgd", SgdAttributes{}, {x, x, x}}};
+}
 
 }  // namespace shardscope

@@ -2,7 +2,8 @@
 #include <cstring>
 
 #include "engine/ops/split.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -74,6 +75,13 @@ std::vector<NamedKernel> split_kernels() {
           {"split", "bf16->bf16,bf16,bf16,bf16", split},
           {"concatenate", "f32...->f32", concatenate},
           {"concatenate", "bf16...->bf16", concatenate}};
+}
+
+std::vector<KernelCase> split_kernel_cases(const CaseSizes& sizes) {
+  const TensorType x = sizes.x();
+  constexpr int64_t part = CaseSizes::features / 2;
+  return {{"split", SplitAttributes{1, {part, part}}, {x}},
+          {"concatenate", SplitAttributes{0, {sizes.rows, sizes.rows}}, {x, x}}};
 }
 
 }  // namespace shardscope

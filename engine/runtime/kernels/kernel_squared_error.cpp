@@ -2,7 +2,8 @@
 
 #include "engine/base/vector_versions.h"
 #include "engine/ops/scale.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -92,6 +93,13 @@ class SquaredErrorGradKernel : public Kernel {
 std::vector<NamedKernel> squared_error_kernels() {
   return {{"squared_error", "f32,f32->f32", construct<SquaredErrorKernel>},
           {"squared_error_grad", "f32,f32,f32->f32", construct<SquaredErrorGradKernel>}};
+}
+
+std::vector<KernelCase> squared_error_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType x = sizes.x();
+  return {{"squared_error", ScaleAttributes{0.5}, {x, x}},
+          {"squared_error_grad", ScaleAttributes{0.5}, {x, x, sizes.scalar()}}};
 }
 
 }  // namespace shardscope

@@ -1,7 +1,8 @@
 #include <algorithm>
 
 #include "engine/ops/stack.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
 
@@ -52,6 +53,12 @@ std::vector<NamedKernel> stack_kernels() {
           {"stack", "bf16,bf16,bf16->bf16", construct<StackKernel<BFloat16, true>>},
           {"unstack", "f32->f32,f32,f32", construct<StackKernel<float, false>>},
           {"unstack", "bf16->bf16,bf16,bf16", construct<StackKernel<BFloat16, false>>}};
+}
+
+std::vector<KernelCase> stack_kernel_cases(const CaseSizes& sizes) {
+  const TensorType x = sizes.x();
+  return {{"stack", StackAttributes{0, 3}, {x, x, x}},
+          {"unstack", StackAttributes{0, 3}, {{{3, sizes.rows, CaseSizes::features}, sizes.dtype}}}};
 }
 
 }  // namespace shardscope

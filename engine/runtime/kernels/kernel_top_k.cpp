@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "engine/ops/top_k.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -175,6 +176,13 @@ std::vector<NamedKernel> top_k_kernels() {
   return {{"top_k", "f32->i32,f32", construct<TopKKernel>},
           {"top_k", "f32,f32->i32,f32", construct<TopKKernel>},
           {"top_k_grad", "f32,i32,f32->f32", construct<TopKGradKernel>}};
+}
+
+std::vector<KernelCase> top_k_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TopKAttributes choice{.k = 2};
+  const TensorType logits = sizes.sequences({CaseSizes::experts});
+  return {{"top_k", choice, {logits}}, {"top_k_grad", choice, {logits, sizes.tokens({2}), sizes.sequences({2})}}};
 }
 
 }  // namespace shardscope

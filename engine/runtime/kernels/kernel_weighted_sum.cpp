@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -84,6 +85,13 @@ class WeightedSumGradKernel : public Kernel {
 std::vector<NamedKernel> weighted_sum_kernels() {
   return {{"weighted_sum", "f32,f32->f32", construct<WeightedSumKernel>},
           {"weighted_sum_grad", "f32,f32,f32->f32,f32", construct<WeightedSumGradKernel>}};
+}
+
+std::vector<KernelCase> weighted_sum_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  const TensorType slots = sizes.sequences({2, CaseSizes::features}), weights = sizes.sequences({2});
+  return {{"weighted_sum", {}, {slots, weights}},
+          {"weighted_sum_grad", {}, {slots, weights, sizes.sequences({CaseSizes::features})}}};
 }
 
 }  // namespace shardscope

@@ -1,7 +1,8 @@
 #include <cstring>
 
 #include "engine/ops/zigzag.h"
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/kernel_case.h"
+#include "engine/runtime/kernels/named_kernel.h"
 
 namespace shardscope {
 
@@ -45,6 +46,11 @@ class ZigzagKernel : public Kernel {
 
 std::vector<NamedKernel> zigzag_kernels() {
   return {{"zigzag", "f32->f32", construct<ZigzagKernel>}, {"zigzag", "i32->i32", construct<ZigzagKernel>}};
+}
+
+std::vector<KernelCase> zigzag_kernel_cases(const CaseSizes& sizes) {
+  if (sizes.dtype != DType::f32) return {};
+  return {{"zigzag", ZigzagAttributes{2, 1, false}, {sizes.query()}}};
 }
 
 }  // namespace shardscope

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
 
