@@ -157,7 +157,7 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   plan.memory_limit_bytes = memory_limit(config.sharding, prices.machine());
   // Of what another software stack holds, the layout search knows nothing.
   if (plan.stack.runs_here()) problem.memory_limit_bytes = plan.memory_limit_bytes;
-  const Scheduling scheduling{problem.memory_limit_bytes, config.schedule.overlap};
+  const Scheduling scheduling{plan.memory_limit_bytes, config.schedule.overlap};
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made =
         plan.as_written ? lay_out_as_written(problem, scheduling) : lay_out_fastest(problem, scheduling, stop);

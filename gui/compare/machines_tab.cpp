@@ -60,6 +60,7 @@ MachinesTab::MachinesTab(Workspace& workspace, QWidget* parent)
   take_->setObjectName("machinesTake");
   take_->setToolTip(
       tr("The document has the selected machine (Enter or double click); undo brings the other one back."));
+  progress_->setObjectName("machinesProgress");
   progress_->setTextVisible(false);
   progress_->setMaximumWidth(100);
   progress_->setMaximumHeight(10);

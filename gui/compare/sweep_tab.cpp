@@ -45,6 +45,7 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
   plan_->setObjectName("sweepStart");
   take_->setObjectName("sweepTake");
   take_->setToolTip(tr("The document has the selected mesh (Enter or double click); undo brings the other one back."));
+  progress_->setObjectName("sweepProgress");
   progress_->setTextVisible(false);
   progress_->setMaximumWidth(140);
   progress_->setMaximumHeight(10);

@@ -295,7 +295,7 @@ class CompareTest : public WindowCase {
       return count;
     };
     QTRY_COMPARE_WITH_TIMEOUT(known(), 1, patience);
-    QCOMPARE(window_->findChild<ComparePage*>()->findChild<QProgressBar*>()->value(), 1);
+    QCOMPARE(window_->findChild<QProgressBar*>("sweepProgress")->value(), 1);
     button("sweepStart")->click();  // Cancel
     QVERIFY(!window_->findChild<ComparePage*>()->is_busy());
     QCOMPARE(known(), 1);
