@@ -42,6 +42,7 @@ QString number_text(double value, int row) {
     case MachinesModel::memory_row:
     case MachinesModel::limit_row:
     case MachinesModel::moved_row: return qt(bytes_text(value));
+    case MachinesModel::tokens_row: return QString::number(value, 'f', 0);
     default: return QString::number(value, 'g', 4);
   }
 }

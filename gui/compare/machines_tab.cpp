@@ -114,6 +114,12 @@ int MachinesTab::column() const {
   return columns.isEmpty() ? -1 : columns.front().column();
 }
 
+QStringList MachinesTab::compared() const {
+  QStringList names = others_;
+  names.removeAll(model_->machines().value(0));
+  return names;
+}
+
 void MachinesTab::set_others(const QStringList& names) {
   others_ = names;
   QSettings().setValue(setting, others_);
@@ -131,14 +137,14 @@ void MachinesTab::remove() {
   const int chosen = column();
   if (chosen < 1) return;
   QStringList names = others_;
-  names.removeAt(chosen - 1);
+  names.removeAll(model_->machines()[chosen]);
   set_others(names);
 }
 
 void MachinesTab::start() {
   swept_ = workspace_.document.config();
   std::vector<RunConfig> configs{swept_};
-  for (const QString& name : others_) configs.push_back(with_machine(swept_, name.toStdString()));
+  for (const QString& name : compared()) configs.push_back(with_machine(swept_, name.toStdString()));
   sweep_.start(std::move(configs));
 }
 
@@ -149,22 +155,27 @@ bool MachinesTab::is_of_shown_config() const {
 }
 
 void MachinesTab::take(int chosen) {
-  if (chosen < 1 || chosen > others_.size()) return;
-  choose_machine(workspace_.document, others_[chosen - 1]);
+  if (chosen < 1 || chosen >= model_->columnCount()) return;
+  choose_machine(workspace_.document, model_->machines()[chosen]);
 }
 
 void MachinesTab::show_columns() {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  QStringList names{plan ? qt(plan->machine.name) : tr("shown")};
-  names += others_;
-  if (names != model_->machines()) model_->set_machines(names);
+  const QString shown = plan ? qt(plan->machine.name) : tr("shown");
+  QStringList names = others_;
+  names.removeAll(shown);
+  names.prepend(shown);
+  if (names != model_->machines()) {
+    sweep_.forget();
+    model_->set_machines(names);
+  }
   show_state();
 }
 
 void MachinesTab::show_state() {
   const bool running = sweep_.is_running(), any = !sweep_.plans().empty();
   const bool is_old = any && !is_of_shown_config();
-  plan_->setText(running ? tr("Cancel") : tr("Plan %1").arg(counted_text(1 + others_.size(), "machine")));
+  plan_->setText(running ? tr("Cancel") : tr("Plan %1").arg(counted_text(model_->columnCount(), "machine")));
   plan_->setToolTip(running ? tr("Ends the planning; what is known stays.")
                             : tr("Plans the strategy for each machine in the background."));
   progress_->setVisible(running);

@@ -25,6 +25,7 @@ class MachinesTab : public QWidget {
   void add();
   void remove();
   void set_others(const QStringList& names);
+  QStringList compared() const;  // the others but for the shown one
   void take(int column);
   void show_columns();
   void show_state();

@@ -156,7 +156,8 @@ int MemoryLegend::arrange(int width, const Each& each) const {
   const PlanTotals& totals = plan->pipeline.totals[static_cast<size_t>(shown_stage(*plan, workspace_.selection))];
   for (int i = 0; i < memory_category_count; ++i) {
     const auto category = static_cast<MemoryCategory>(i);
-    const QString text = qt(name(category)) + " " + qt(bytes_text(double(totals.memory[static_cast<size_t>(i)])));
+    const QString text =
+        qt(name(category)) + " " + qt(bytes_text(double(totals.device_memory[static_cast<size_t>(i)])));
     const int wide = metrics.horizontalAdvance(text) + 20;
     if (x > legend_left && x + wide > width) {
       x = legend_left;
