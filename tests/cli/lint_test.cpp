@@ -53,12 +53,13 @@ class LintCommandTest : public QObject {
     QCOMPARE(result.code, 1);
     QCOMPARE(result.errors, QString());
     const QStringList lines = result.output_lines();
-    QCOMPARE(lines.size(), 4);
+    QCOMPARE(lines.size(), 5);
     QVERIFY2(lines[0].startsWith("mesh.axes[1]: axis 'spare' splits nothing") && lines[0].endsWith("[idle_axis]"),
              qPrintable(lines[0]));
     QVERIFY2(lines[1].contains("ms a step"), qPrintable(lines[1]));
     QVERIFY2(lines[2].startsWith("    fix: --set "), qPrintable(lines[2]));
-    QCOMPARE(lines[3], QString("    docs/lint.md#idle_axis"));
+    QVERIFY2(lines[3].startsWith("    or: --set ") && lines[3].contains("(a step of "), qPrintable(lines[3]));
+    QCOMPARE(lines[4], QString("    docs/lint.md#idle_axis"));
   }
 
   void the_fix_that_is_reported_is_one_to_type() {
