@@ -60,7 +60,7 @@ class FixSearch {
     return attempt;
   }
 
-  // The single fixes that pay and after which the fault is gone, the cheapest first.
+  // The single fixes that pay and after which the fault is gone, the least costly first.
   std::vector<Attempt> single(const Fault& fault) const {
     std::vector<Attempt> list;
     for (const Settings& settings : fault.fixes) {

@@ -38,7 +38,7 @@ struct Finding {
   double seconds = 0;  // of a step, and bytes of the heaviest device: with a fix the plan's minus those of the fixed
   int64_t bytes = 0;   // plan, of which one may be negative; else what the rule estimates by the plan alone
   std::optional<Fix> fix;
-  std::vector<Fix> other_fixes;  // single ones after which the fault is gone too, the cheapest first; at most two
+  std::vector<Fix> other_fixes;  // single ones after which the fault is gone too, the least costly first; at most two
   std::string no_fix;            // why there is none, or what a person may do
 };
 

@@ -5,8 +5,8 @@
 
 namespace shardscope {
 
-// Where a plan does not fit: by how much, and the cheapest changes after which it does, with the step time and memory
-// that each leads to. A link makes the change, as one edit that undo takes back. Hidden where the plan fits.
+// Where a plan does not fit: by how much, and the changes of least cost after which it does, with the step time and
+// memory that each leads to. A link makes the change, as one edit that undo takes back. Hidden where the plan fits.
 class MemoryWaysOut : public WrappedLabel {
   Q_OBJECT
  public:
