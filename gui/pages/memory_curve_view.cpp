@@ -120,7 +120,8 @@ void MemoryCurveView::paint_axes(QPainter& painter) const {
   const QRectF at = body();
   painter.setPen(theme().muted);
   const QRectF head(at.x(), 6, at.width(), 20);
-  const QString title = plan()->stack.runs_here() ? tr("In use through a training step") : tr("In use by this program");
+  const QString title =
+      !plan_ || plan_->stack.runs_here() ? tr("In use through a training step") : tr("In use by this program");
   const QString hint = tr("Wheel: zoom. Drag: pan. Click: choose an instruction. P: the peak.");
   painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, title);
   if (!is_in_picture(*this) && painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
