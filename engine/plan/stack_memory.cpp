@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/base/align.h"
+#include "engine/graph/casts.h"
 #include "engine/graph/op_definition.h"
 #include "engine/plan/packing.h"
 #include "engine/plan/value_lives.h"
@@ -15,29 +16,70 @@ namespace shardscope {
 
 namespace {
 
-// The arrays that a stack holds: those of the plan's buffers, of which an in-place op makes two, the second where the
-// first ends.
+// What a stack sees in the program of a plan, alike on all stages.
+struct StackView {
+  explicit StackView(const Plan& plan)
+      : graph(*plan.graph), of_states(values_of_states(graph)), is_computed(plan.program.values.size()) {
+    if (plan.stack.memory.narrow_activations) types = StackTypes(graph);
+    if (plan.stack.fusion.elementwise) chains.emplace(graph);
+    for (const Task& task : plan.program.tasks) {
+      for (const Instruction& instruction : task.instructions) {
+        if (!instruction.as<Compute>()) continue;
+        for (int value : instruction.results()) is_computed[static_cast<size_t>(value)] = true;
+      }
+    }
+    if (!chains) return;
+    users.resize(graph.values.size());
+    for (size_t i = 0; i < graph.ops.size(); ++i) {
+      if (types.is_no_work(graph, graph.ops[i])) continue;
+      for (ValueId value : graph.ops[i].inputs)
+        users[static_cast<size_t>(uncast(value))].push_back(static_cast<OpId>(i));
+    }
+  }
+
+  // The value that a cast which is no work reads, or the value itself.
+  ValueId uncast(ValueId value) const {
+    for (OpId producer; (producer = graph.values[static_cast<size_t>(value)].producer) != no_id;) {
+      const Op& op = graph.ops[static_cast<size_t>(producer)];
+      if (!types.is_no_work(graph, op)) break;
+      value = op.inputs.front();
+    }
+    return value;
+  }
+
+  const Graph& graph;
+  StackTypes types;
+  std::optional<FusedChains> chains;
+  std::vector<bool> of_states;           // per graph value: made of states alone
+  std::vector<bool> is_computed;         // per program value
+  std::vector<std::vector<OpId>> users;  // per graph value, of it and its casts; with `chains`
+};
+
+// The arrays that a stack holds on a stage: those of the plan's buffers, of which an in-place op makes two, the second
+// where the first ends.
 class HeldArrays {
  public:
-  HeldArrays(const Plan& plan, const ArenaLayout& arena, int stage)
-      : plan_(plan), graph_(*plan.graph), arena_(arena), stage_(stage), array_of_(arena.buffer_of) {
-    if (plan.stack.memory.narrow_activations) types_ = StackTypes(graph_);
-    if (plan.stack.fusion.elementwise) chains_.emplace(graph_);
-    find_weights();
+  HeldArrays(const Plan& plan, const StackView& view, int stage)
+      : plan_(plan),
+        graph_(*plan.graph),
+        view_(view),
+        arena_(plan.arenas[static_cast<size_t>(stage)]),
+        stage_(stage),
+        array_of_(arena_.buffer_of) {
     find_arrays();
   }
 
   CategoryBytes run() {
     for (Buffer& array : arrays_) narrow(array);
-    for (const Task& task : plan_.program.tasks) {
+    each_task([&](const Task& task, int) {
       for (const Instruction& instruction : task.instructions) {
         if (!instruction.as<Compute>()) continue;
         join_views(instruction);
         if (plan_.stack.attention.kernel == AttentionKernel::scores) keep_scores(instruction);
       }
-    }
+    });
     if (plan_.stack.memory.gathers_again) keep_parts();
-    if (chains_) drop_recomputed();
+    if (view_.chains) drop_recomputed();
     copy_logits();
     const LivePeak peak = live_peak(arrays_, arena_.length);
     CategoryBytes categories{};
@@ -50,6 +92,14 @@ class HeldArrays {
   }
 
  private:
+  // Calls `visit(task, first position)` with the tasks of the stage's training step.
+  template <class Visit>
+  void each_task(const Visit& visit) const {
+    for (const TaskRun& run : plan_.program.main(stage_).runs) {
+      if (run.is_first) visit(plan_.program.tasks[static_cast<size_t>(run.task)], run.folded_first);
+    }
+  }
+
   void find_arrays() {
     arrays_ = arena_.buffers;
     for (size_t b = 0; b < arrays_.size(); ++b) {
@@ -59,7 +109,6 @@ class HeldArrays {
       if (is_message) buffer.bytes = 0;
     }
     const std::vector<ValueLife> lives = value_lives(plan_.program, graph_, stage_);
-    const std::vector<bool> is_computed = computed_values();
     std::vector<int> made_in_place;
     for (size_t v = 0; v < array_of_.size(); ++v) {
       if (array_of_[v] < 0 || lives[v].last < 0) continue;
@@ -77,7 +126,7 @@ class HeldArrays {
         arrays_[static_cast<size_t>(before)].last = first - 1;
         next.value = value;
         next.first = first;
-        if (next.category == MemoryCategory::collectives && is_computed[static_cast<size_t>(value)])
+        if (next.category == MemoryCategory::collectives && view_.is_computed[static_cast<size_t>(value)])
           next.category = MemoryCategory::activations;
         before = static_cast<int>(arrays_.size());
         arrays_.push_back(next);
@@ -86,41 +135,18 @@ class HeldArrays {
     }
   }
 
-  std::vector<bool> computed_values() const {
-    std::vector<bool> computed(plan_.program.values.size());
-    for (const Task& task : plan_.program.tasks) {
-      for (const Instruction& instruction : task.instructions) {
-        if (!instruction.as<Compute>()) continue;
-        for (int value : instruction.results()) computed[static_cast<size_t>(value)] = true;
-      }
-    }
-    return computed;
-  }
-
-  // Values that states alone decide.
-  void find_weights() {
-    is_of_weights_.resize(graph_.values.size());
-    for (size_t v = 0; v < graph_.values.size(); ++v) is_of_weights_[v] = graph_.values[v].kind == ValueKind::state;
-    for (const Op& op : graph_.ops) {
-      if (op.inputs.empty()) continue;
-      const bool of_weights =
-          std::ranges::all_of(op.inputs, [&](ValueId v) { return is_of_weights_[static_cast<size_t>(v)]; });
-      for (ValueId output : op.outputs) is_of_weights_[static_cast<size_t>(output)] = of_weights;
-    }
-  }
-
   Buffer& array(int value) { return arrays_[static_cast<size_t>(array_of_[static_cast<size_t>(value)])]; }
   ValueId graph_value(int value) const { return plan_.program.values[static_cast<size_t>(value)].graph_value; }
 
   void narrow(Buffer& array) const {
     if (array.value < 0) return;
-    array.bytes = static_cast<int64_t>(static_cast<double>(array.bytes) * types_.share(graph_value(array.value)));
+    array.bytes = static_cast<int64_t>(static_cast<double>(array.bytes) * view_.types.share(graph_value(array.value)));
   }
 
   // The cast of an array, and parts of one weight, are the array.
   void join_views(const Instruction& instruction) {
     const Op& op = graph_.ops[static_cast<size_t>(instruction.op)];
-    const bool is_cast = types_.is_no_work(graph_, op);
+    const bool is_cast = view_.types.is_no_work(graph_, op);
     if (!is_cast && !is_view_of_weight(op)) return;
     for (int result : instruction.results()) {
       int& from = array_of_[static_cast<size_t>(instruction.operands()[0])];
@@ -140,50 +166,56 @@ class HeldArrays {
   }
 
   bool is_view_of_weight(const Op& op) const {
-    return op.definition->is_view() && is_of_weights_[static_cast<size_t>(op.inputs[0])];
+    return op.definition->is_view() && view_.of_states[static_cast<size_t>(op.inputs[0])];
   }
 
   // Of what forward gathers for itself and for backward.
   void keep_parts() {
     const std::vector<int> last_in_forward = last_uses_in_forward();
-    for (const Task& task : plan_.program.tasks) {
-      if (task.phase != Phase::forward) continue;
+    each_task([&](const Task& task, int) {
+      if (task.phase != Phase::forward) return;
       for (const Instruction& instruction : task.instructions) {
         const CollectiveStart* start = instruction.as<CollectiveStart>();
         if (!start || start->kind != InstructionKind::all_gather) continue;
-        for (size_t i = 0; i < start->operands.size(); ++i) {
-          const int part = start->operands[i], whole = start->destinations[i];
-          const int of_part = array_of_[static_cast<size_t>(part)], of_whole = array_of_[static_cast<size_t>(whole)];
-          if (is_of_weights_[static_cast<size_t>(graph_value(whole))] || of_part < 0 || of_whole < 0) continue;
-          Buffer &kept = arrays_[static_cast<size_t>(of_part)], &gathered = arrays_[static_cast<size_t>(of_whole)];
-          const int end = last_in_forward[static_cast<size_t>(of_whole)];
-          if (gathered.last <= end || kept.persistent) continue;
-          kept.last = std::max(kept.last, gathered.last);
-          kept.bytes = kept.bytes / kept.slot_count * std::max(kept.slot_count, gathered.slot_count);
-          kept.slot_count = std::max(kept.slot_count, gathered.slot_count);
-          kept.category = MemoryCategory::activations;
-          gathered.bytes /= gathered.slot_count;
-          gathered.slot_count = 1;
-          gathered.last = end;
-        }
+        for (size_t i = 0; i < start->operands.size(); ++i)
+          keep_part(start->operands[i], start->destinations[i], last_in_forward);
       }
-    }
+    });
+  }
+
+  void keep_part(int part, int whole, const std::vector<int>& last_in_forward) {
+    const int of_part = array_of_[static_cast<size_t>(part)], of_whole = array_of_[static_cast<size_t>(whole)];
+    if (view_.of_states[static_cast<size_t>(graph_value(whole))] || of_part < 0 || of_whole < 0) return;
+    Buffer &kept = arrays_[static_cast<size_t>(of_part)], &gathered = arrays_[static_cast<size_t>(of_whole)];
+    const int end = last_in_forward[static_cast<size_t>(of_whole)];
+    if (gathered.last <= end || kept.persistent) return;
+    const int slots = std::max(kept.slot_count, gathered.slot_count);
+    kept.last = std::max(kept.last, gathered.last);
+    kept.bytes = kept.bytes / kept.slot_count * slots;
+    kept.slot_count = slots;
+    kept.category = MemoryCategory::activations;
+    gathered.last = end;
+    in_one_slot(gathered);
+  }
+
+  static void in_one_slot(Buffer& array) {
+    array.bytes /= array.slot_count;
+    array.slot_count = 1;
   }
 
   // Per array the last position in a task of forward that reads it, or -1.
   std::vector<int> last_uses_in_forward() const {
     std::vector<int> last(arrays_.size(), -1);
-    for (const TaskRun& run : plan_.program.main(stage_).runs) {
-      const Task& task = plan_.program.tasks[static_cast<size_t>(run.task)];
-      if (!run.is_first || task.phase != Phase::forward) continue;
-      for (int place = 0; place < task.size(); ++place) {
+    each_task([&](const Task& task, int first) {
+      for (int place = 0; task.phase == Phase::forward && place < task.size(); ++place) {
         for (int value : task.issued(place).operands()) {
-          const int array = array_of_[static_cast<size_t>(value)];
-          if (array >= 0)
-            last[static_cast<size_t>(array)] = std::max(last[static_cast<size_t>(array)], run.folded_first + place);
+          const int of_value = array_of_[static_cast<size_t>(value)];
+          if (of_value < 0) continue;
+          int& use = last[static_cast<size_t>(of_value)];
+          use = std::max(use, first + place);
         }
       }
-    }
+    });
     return last;
   }
 
@@ -224,70 +256,52 @@ class HeldArrays {
     return static_cast<int64_t>(elements * plan_.stack.memory.gradient_bytes);
   }
 
-  // The value that a cast which is no work reads, or the value itself.
-  ValueId uncast(ValueId value) const {
-    for (OpId producer; (producer = graph_.values[static_cast<size_t>(value)].producer) != no_id;) {
-      const Op& op = graph_.ops[static_cast<size_t>(producer)];
-      if (!types_.is_no_work(graph_, op)) break;
-      value = op.inputs.front();
-    }
-    return value;
-  }
-
   void drop_recomputed() {
-    std::vector<std::vector<OpId>> users(graph_.values.size());
-    for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      if (types_.is_no_work(graph_, graph_.ops[i])) continue;
-      for (ValueId value : graph_.ops[i].inputs)
-        users[static_cast<size_t>(uncast(value))].push_back(static_cast<OpId>(i));
-    }
     std::vector<int> of_graph_value(graph_.values.size(), -1);
     for (size_t v = 0; v < array_of_.size(); ++v) {
       if (array_of_[v] >= 0) of_graph_value[static_cast<size_t>(graph_value(static_cast<int>(v)))] = array_of_[v];
     }
     for (const Op& op : graph_.ops) {
-      if (op.phase != Phase::forward || !chains_->is_in_chain(op) || op.outputs.size() != 1) continue;
-      if (types_.is_no_work(graph_, op)) continue;
+      if (op.phase != Phase::forward || !view_.chains->is_in_chain(op) || op.outputs.size() != 1) continue;
+      if (view_.types.is_no_work(graph_, op)) continue;
       const auto value = static_cast<size_t>(op.outputs[0]);
       const int of_value = of_graph_value[value];
       if (of_value < 0) continue;
       Buffer& result = arrays_[static_cast<size_t>(of_value)];
       if (result.persistent || result.value < 0) continue;
-      const bool in_chains = std::ranges::all_of(users[value], [&](OpId user) {
+      const bool in_chains = std::ranges::all_of(view_.users[value], [&](OpId user) {
         const Op& by = graph_.ops[static_cast<size_t>(user)];
-        return by.phase == Phase::forward || chains_->is_in_chain(by);
+        return by.phase == Phase::forward || view_.chains->is_in_chain(by);
       });
       const bool operands_held = std::ranges::all_of(op.inputs, [&](ValueId operand) {
-        const int of_operand = of_graph_value[static_cast<size_t>(uncast(operand))];
+        const int of_operand = of_graph_value[static_cast<size_t>(view_.uncast(operand))];
         if (of_operand < 0 || of_operand == of_value) return false;
         const Buffer& held = arrays_[static_cast<size_t>(of_operand)];
         return held.bytes > 0 && held.last >= result.last;
       });
       if (!in_chains || !operands_held) continue;
-      result.bytes /= result.slot_count;
-      result.slot_count = 1;
       result.last = result.first;
+      in_one_slot(result);
     }
   }
 
   const Plan& plan_;
   const Graph& graph_;
+  const StackView& view_;
   const ArenaLayout& arena_;
   int stage_;
   std::vector<Buffer> arrays_;
-  std::vector<bool> is_of_weights_;  // per graph value
-  std::vector<int> array_of_;        // per program value, or -1
-  StackTypes types_;
-  std::optional<FusedChains> chains_;
+  std::vector<int> array_of_;  // per program value, or -1
 };
 
 }  // namespace
 
 void hold_as_stack(Plan& plan) {
   const StackMemory& stack = plan.stack.memory;
+  const StackView view(plan);
   for (size_t stage = 0; stage < plan.arenas.size(); ++stage) {
     PlanTotals& totals = plan.pipeline.totals[stage];
-    totals.device_memory = HeldArrays(plan, plan.arenas[stage], static_cast<int>(stage)).run();
+    totals.device_memory = HeldArrays(plan, view, static_cast<int>(stage)).run();
     const int64_t held = std::accumulate(totals.device_memory.begin(), totals.device_memory.end(), int64_t{0});
     totals.allocator_bytes =
         static_cast<int64_t>(static_cast<double>(held) * (stack.allocator - 1) + stack.fixed_bytes);
