@@ -56,6 +56,7 @@ void CollectivesModel::take_plan() {
   }
   beginResetModel();
   plan_ = plan;
+  index_ = workspace_.planner.shared_index();
   layers_.reset();
   if (plan_ && plan_->graph) layers_.emplace(*plan_);
   step_words_.set_plan(plan_);
@@ -69,12 +70,12 @@ void CollectivesModel::take_plan() {
 
 // What is measured changes with the newest trace alone. False: it is the same.
 bool CollectivesModel::measure() {
-  const RunRecord* run = plan_ ? workspace_.matching_run() : nullptr;
+  const RunRecord* run = plan_ && plan_ == workspace_.planner.plan() ? workspace_.matching_run() : nullptr;
   std::shared_ptr<const TraceMessage> trace = run ? run->shared_trace(TraceChoice::latest) : nullptr;
   if (trace == trace_) return false;
   trace_ = std::move(trace);
   measured_.clear();
-  for (const StepRef id : workspace_.planner.index().collectives)
+  for (const StepRef id : index_->collectives)
     if (const std::optional<MeasuredTime> time = workspace_.measured(id)) measured_[id] = *time;
   return true;
 }
@@ -160,7 +161,7 @@ void CollectivesModel::arrange() {
   if (!plan_) return;
   std::map<QString, size_t> groups;
   if (!is_grouped()) list_.emplace_back();
-  for (const StepRef id : workspace_.planner.index().collectives) {
+  for (const StepRef id : index_->collectives) {
     const Instruction& instruction = this->instruction(id);
     if (!words_.isEmpty() && !step_words_.has(id, words_)) continue;
     size_t group = 0;

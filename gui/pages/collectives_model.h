@@ -85,7 +85,7 @@ class CollectivesModel : public QAbstractItemModel {
   bool is_grouped() const { return grouped_by_ != CollectiveGroups::none; }
   const std::vector<StepRef>& steps_below(const QModelIndex& index) const;
   const Instruction& instruction(StepRef id) const { return *find_step(*plan_, id); }
-  int runs(StepRef id) const { return workspace_.planner.index().runs(id); }
+  int runs(StepRef id) const { return index_->runs(id); }
   double number(StepRef id, int column) const;  // NaN: not known
   QString number_text(double number, int column) const;
   QString exact_number_text(double number, int column) const;
@@ -95,6 +95,7 @@ class CollectivesModel : public QAbstractItemModel {
 
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const PlanIndex> index_;  // of plan_
   std::optional<NetworkLayers> layers_;
   std::vector<Group> list_;                    // one without a title where nothing is grouped
   std::map<StepRef, MeasuredTime> measured_;   // of all steps, where a run is known

@@ -44,7 +44,8 @@ class Planner : public QObject {
   bool is_busy() const { return delivered_ != requested_; }
   // The last good plan of this file; none before the first.
   std::shared_ptr<const Plan> plan() const { return plan_; }
-  const PlanIndex& index() const { return *index_; }  // of plan(); empty without
+  const PlanIndex& index() const { return *index_; }                        // of plan(); empty without
+  std::shared_ptr<const PlanIndex> shared_index() const { return index_; }  // for who keeps plan() beyond delivered()
   // Of the one before it, for "what did this edit change".
   const std::optional<PlanTotals>& previous_totals() const { return previous_totals_; }
   // False while the config differs from the one that plan() is of: it is being planned, or has errors.
