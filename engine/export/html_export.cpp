@@ -28,11 +28,9 @@ std::string ms_text(double seconds) { return fmt::format("{:.4g} ms", seconds * 
 
 std::string summary_table(const Plan& plan) {
   const PlanTotals& totals = plan.totals;
-  double exposed = 0, hidden = 0;
-  for (const Simulation::Communication& of_stage : plan.simulation.communication) {
-    exposed = std::max(exposed, of_stage.exposed);
+  double hidden = 0;
+  for (const Simulation::Communication& of_stage : plan.simulation.communication)
     hidden = std::max(hidden, of_stage.hidden);
-  }
   HtmlRows rows{{"Model", plan.training.model},
                 {"Machine", plan.machine.name},
                 {"Devices", std::to_string(plan.mesh.device_count())},
@@ -40,7 +38,8 @@ std::string summary_table(const Plan& plan) {
                 {"Memory of the heaviest device", mib_text(double(totals.device_bytes))},
                 {"Sent by a device in a step", mib_text(totals.wire_bytes_per_device)},
                 {"Computed by a device in a step", fmt::format("{:.4g} GFLOP", totals.flops_per_device / 1e9)},
-                {"Communication", fmt::format("{} exposed, {} hidden", ms_text(exposed), ms_text(hidden))}};
+                {"Communication",
+                 fmt::format("{} exposed, {} hidden", ms_text(plan.simulation.most_exposed()), ms_text(hidden))}};
   if (plan.pipeline.axis) rows.push_back({"Bubble", fmt::format("{:.1f} %", 100 * plan.simulation.bubble)});
   rows.push_back({"Plan", fmt::format("{:016x}, by Shardscope {}", plan.hash, version)});
   return html_table({{""}, {""}}, rows);

@@ -286,9 +286,7 @@ std::optional<Found> plan_candidate(const SearchRequest& request, const Bounds& 
     const Plan plan = compile({run_of(request.plan.config, candidate), request.plan.machine}, stop);
     found.seconds = plan.totals.seconds_per_step;
     found.memory_bytes = static_cast<double>(plan.totals.device_bytes);
-    for (const Simulation::Communication& of_stage : plan.simulation.communication) {
-      if (found.seconds > 0) found.exposed_share = std::max(found.exposed_share, of_stage.exposed / found.seconds);
-    }
+    if (found.seconds > 0) found.exposed_share = plan.simulation.most_exposed() / found.seconds;
     found.bubble = plan.simulation.bubble;
   } catch (const Failure&) {
     return std::nullopt;

@@ -157,6 +157,12 @@ class Simulator {
 
 }  // namespace
 
+double Simulation::most_exposed() const {
+  double most = 0;
+  for (const Communication& of_stage : communication) most = std::max(most, of_stage.exposed);
+  return most;
+}
+
 double Simulation::working_seconds(int stage) const {
   double seconds = 0;
   for (const Span& span : stages[static_cast<size_t>(stage)]) seconds += span.end - span.start;

@@ -26,6 +26,7 @@ struct Simulation {
   double seconds = 0;                        // until all are done
   double bubble = 0;                         // share of that time in which a stage waits for others, mean over stages
 
+  double most_exposed() const;  // s: of the stage whose device waits longest for collectives
   // In which a stage's device computes, sends, receives, or waits for a collective.
   double working_seconds(int stage) const;
 };

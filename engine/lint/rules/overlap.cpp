@@ -10,9 +10,7 @@ namespace {
 
 std::vector<Fault> overlap_faults(const LintSubject& subject) {
   if (subject.config.schedule.overlap != OverlapMode::off) return {};
-  double exposed = 0;
-  for (const Simulation::Communication& of_stage : subject.plan.simulation.communication)
-    exposed = std::max(exposed, of_stage.exposed);
+  const double exposed = subject.plan.simulation.most_exposed();
   if (exposed == 0) return {};
   Fault fault;
   fault.place = "schedule.overlap";
