@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 
+#include "engine/base/number_text.h"
 #include "engine/config/placement_text.h"
 #include "engine/config/read_specs.h"
 
@@ -22,14 +22,6 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-template <class Integer>
-std::optional<Integer> integer(const std::string& text) {
-  Integer value = 0;
-  auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 [[noreturn]] void refuse(const std::string& message, const char* argument, const std::string& hint) {
   throw Failure(Error{"bad_argument", message, at_argument(argument), hint});
 }
@@ -40,13 +32,13 @@ Mesh parse_mesh_argument(const std::string& axes, const std::string& devices) {
   std::vector<MeshAxis> parsed;
   for (const std::string& part : split(axes, ',')) {
     size_t equals = part.find('=');
-    auto size = equals == std::string::npos ? std::nullopt : integer<int64_t>(part.substr(equals + 1));
+    auto size = equals == std::string::npos ? std::nullopt : number_of<int64_t>(part.substr(equals + 1));
     if (!size) refuse(fmt::format("'{}' is no mesh axis", part), "--mesh", "NAME=SIZE,... as in data=4,model=2");
     parsed.push_back({part.substr(0, equals), *size});
   }
   std::vector<int> order;
   for (const std::string& part : devices.empty() ? std::vector<std::string>{} : split(devices, ',')) {
-    auto device = integer<int>(part);
+    auto device = number_of<int>(part);
     if (!device) refuse(fmt::format("'{}' is no device number", part), "--devices", "numbers as in 0,2,1,3");
     order.push_back(*device);
   }
@@ -85,7 +77,7 @@ Shape parse_shape_argument(const std::string& sizes) {
            fmt::format("at most {}", Shape::max_rank));
   }
   for (const std::string& part : parts) {
-    auto size = integer<int64_t>(part);
+    auto size = number_of<int64_t>(part);
     if (!size || *size < 0) refuse(fmt::format("'{}' is no size", part), "--shape", "sizes as in 1024,512");
     shape.push_back(*size);
   }

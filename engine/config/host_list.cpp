@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "engine/base/error.h"
+#include "engine/base/number_text.h"
 #include "engine/base/plural.h"
 
 namespace shardscope {
@@ -24,10 +25,8 @@ constexpr size_t longest_name = 255;
 }
 
 std::optional<int> number(std::string_view text) {
-  int value = 0;
-  auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size() || value < 1 || value > most_slots) return {};
-  return value;
+  const auto value = number_of<int>(text);
+  return value && *value >= 1 && *value <= most_slots ? value : std::nullopt;
 }
 
 int slots_of(std::string_view text, const Place& where) {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
+
+#include "engine/base/number_text.h"
 
 namespace shardscope {
 
@@ -28,11 +29,9 @@ bool StrategySettings::flag(const std::string& key) const {
 int64_t StrategySettings::integer(const std::string& key, int64_t other, int64_t low) {
   const Setting* setting = find(key);
   if (!setting) return other;
-  int64_t value = 0;
-  const char* end = setting->value.data() + setting->value.size();
-  const auto [rest, fault] = std::from_chars(setting->value.data(), end, value);
   constexpr int64_t most = 1'000'000'000;
-  if (fault == std::errc() && rest == end && value >= low && value <= most) return value;
+  const auto value = number_of<int64_t>(setting->value);
+  if (value && *value >= low && *value <= most) return *value;
   fail(key, fmt::format("'{}' is no number that can be read here", setting->value),
        fmt::format("an integer, {} to {}", low, most));
   return other;
@@ -41,10 +40,8 @@ int64_t StrategySettings::integer(const std::string& key, int64_t other, int64_t
 double StrategySettings::number(const std::string& key, double other) {
   const Setting* setting = find(key);
   if (!setting) return other;
-  double value = 0;
-  const char* end = setting->value.data() + setting->value.size();
-  const auto [rest, fault] = std::from_chars(setting->value.data(), end, value);
-  if (fault == std::errc() && rest == end && value > 0) return value;
+  const auto value = number_of<double>(setting->value);
+  if (value && *value > 0) return *value;
   fail(key, fmt::format("'{}' is no number above 0", setting->value), "");
   return other;
 }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -11,6 +10,7 @@
 #include "engine/base/enum_count.h"
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
+#include "engine/base/number_text.h"
 #include "engine/machine/measured_rows.h"
 #include "engine/machine/nccl_tests.h"
 #include "engine/mesh/mesh.h"
@@ -190,16 +190,8 @@ class CsvReader {
     return Precision::f32;
   }
 
-  template <class T>
-  std::optional<T> read_number(const std::string& column) {
-    const std::string& text = cells_[column].text;
-    T value = 0;
-    const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return fault == std::errc() && stop == text.data() + text.size() ? std::optional(value) : std::nullopt;
-  }
-
   int64_t read_integer(const std::string& column, int64_t least, int64_t most) {
-    const std::optional<int64_t> value = read_number<int64_t>(column);
+    const std::optional<int64_t> value = number_of<int64_t>(cells_[column].text);
     if (value && *value >= least && *value <= most) return *value;
     fail(cells_[column].column, fmt::format("'{}' is no {}", cells_[column].text, column),
          fmt::format("a whole number from {} to {}", least, most));
@@ -213,7 +205,7 @@ class CsvReader {
   }
 
   double read_seconds() {
-    const std::optional<double> value = read_number<double>("seconds");
+    const std::optional<double> value = number_of<double>(cells_["seconds"].text);
     if (value && std::isfinite(*value) && *value > 0 && *value <= most_seconds) return *value;
     fail(cells_["seconds"].column, fmt::format("'{}' is no time", cells_["seconds"].text),
          "seconds, a number above 0 such as 1.25e-3");

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 
 #include "engine/base/error.h"
+#include "engine/base/number_text.h"
 
 namespace shardscope {
 
@@ -20,13 +20,6 @@ std::vector<std::string> tokens_of(const std::string& line) {
   std::vector<std::string> tokens;
   for (std::string token; stream >> token;) tokens.push_back(token);
   return tokens;
-}
-
-template <class T>
-bool read_all(const std::string& text, T& value) {
-  const char* end = text.data() + text.size();
-  const auto [stop, fault] = std::from_chars(text.data(), end, value);
-  return fault == std::errc() && stop == end;
 }
 
 // The tables of a text, line by line.
@@ -99,14 +92,14 @@ class NcclReader {
     if (blank > optional_)
       fail(fmt::format("the row has {} of the table's {} columns", tokens.size(), columns_.size()),
            "the line as the test printed it");
-    int64_t bytes = 0;
-    double microseconds = 0;
     const std::string& time = tokens[time_ - blank];
-    if (!read_all(tokens[0], bytes)) fail(fmt::format("'{}' is no size in bytes", tokens[0]), "a whole number");
-    if (!read_all(time, microseconds) || !std::isfinite(microseconds) || microseconds <= 0)
+    const auto bytes = number_of<int64_t>(tokens[0]);
+    const auto microseconds = number_of<double>(time);
+    if (!bytes) fail(fmt::format("'{}' is no size in bytes", tokens[0]), "a whole number");
+    if (!microseconds || !std::isfinite(*microseconds) || *microseconds <= 0)
       fail(fmt::format("'{}' is no time", time), "microseconds, above 0");
-    if (bytes > 0)
-      rows_.push_back({MeasuredCollective{collective_, bytes, ranks_}, microseconds / 1e6, in_file(name_, number_)});
+    if (*bytes > 0)
+      rows_.push_back({MeasuredCollective{collective_, *bytes, ranks_}, *microseconds / 1e6, in_file(name_, number_)});
   }
 
   std::string name_;

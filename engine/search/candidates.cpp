@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "engine/base/number_text.h"
 #include "engine/compile/training_graph.h"
 #include "engine/config/run_file_keys.h"
 #include "engine/config/strategy.h"
@@ -220,9 +220,7 @@ void fix(FixedNumbers& fixed, const std::string& text) {
   }
   const bool is_word = key == "recompute" || key == "pipeline_schedule" || key == "order";
   for (const std::string& value : values) {
-    int64_t number = 0;
-    const auto [rest, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
-    const bool is_number = fault == std::errc() && rest == value.data() + value.size() && number >= 0;
+    const bool is_number = number_of<int64_t>(value).value_or(-1) >= 0;
     if (key == "sequence_parallel" && value != "true" && value != "false") fail(value, "true or false");
     if (key == mode_key && value != "as_written" && value != "fastest") fail(value, "as_written or fastest");
     if (!is_word && key != "sequence_parallel" && key != mode_key && !is_number)

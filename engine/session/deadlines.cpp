@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "engine/base/error.h"
+#include "engine/base/number_text.h"
 
 namespace shardscope {
 
@@ -83,12 +83,11 @@ void set_deadline(WatchdogLimits& limits, const std::string& assignment) {
   const std::string name = assignment.substr(0, equals), text = assignment.substr(equals + 1);
   int64_t* limit = find_limit(limits, name);
   if (!limit) refuse_deadline(fmt::format("there is no deadline '{}'", name), name_hint(name, deadline_names()));
-  double seconds = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (problem != std::errc{} || end != text.data() + text.size() || !(seconds > 0 && seconds <= most_seconds)) {
+  const auto seconds = number_of<double>(text);
+  if (!seconds || !(*seconds > 0 && *seconds <= most_seconds)) {
     refuse_deadline(fmt::format("'{}' is not a number of seconds above 0", text), name + "=60");
   }
-  *limit = nanoseconds(seconds);
+  *limit = nanoseconds(*seconds);
 }
 
 }  // namespace shardscope
