@@ -2,55 +2,33 @@
 
 #include <QFont>
 #include <algorithm>
-#include <cmath>
 
 #include "engine/base/units.h"
-#include "gui/document/edits.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 
 namespace shardscope {
 namespace {
 
-constexpr double billion = 1e9;
-
-QString dash() { return QString(QChar(0x2013)); }
-
-// Nothing where it is not known.
-std::optional<double> quantity(const SweptPlan& plan, int row) {
-  const auto known = [](double value) { return value > 0 ? std::optional(value) : std::nullopt; };
-  const Utilisation& use = plan.use;
+// Of a row that is a number.
+const PlanQuantity& machine_quantity(int row) {
   switch (row) {
-    case MachinesModel::time_row: return plan.totals->seconds_per_step;
-    case MachinesModel::mfu_row: return known(use.mfu());
-    case MachinesModel::tokens_row: return known(use.tokens_per_second() / use.devices);
-    case MachinesModel::exposed_row: return plan.exposed_seconds;
-    case MachinesModel::memory_row: return double(plan.totals->device_bytes);
-    case MachinesModel::limit_row: return known(double(plan.memory_limit_bytes));
-    case MachinesModel::moved_row: return plan.totals->wire_bytes_per_device;
-    case MachinesModel::hours_row: return known(use.device_hours(billion));
-    case MachinesModel::cost_row: return known(use.device_hours(billion) * plan.price_per_device_hour);
-    default: return std::nullopt;
+    case MachinesModel::time_row: return quantities::time;
+    case MachinesModel::mfu_row: return quantities::mfu;
+    case MachinesModel::tokens_row: return quantities::tokens;
+    case MachinesModel::exposed_row: return quantities::exposed;
+    case MachinesModel::memory_row: return quantities::memory;
+    case MachinesModel::limit_row: return quantities::limit;
+    case MachinesModel::moved_row: return quantities::sent;
+    case MachinesModel::hours_row: return quantities::hours;
+    default: return quantities::cost;
   }
 }
 
-QString number_text(double value, int row) {
-  switch (row) {
-    case MachinesModel::time_row:
-    case MachinesModel::exposed_row: return qt(seconds_text(value));
-    case MachinesModel::mfu_row: return QString("%1 %").arg(100 * value, 0, 'f', 1);
-    case MachinesModel::memory_row:
-    case MachinesModel::limit_row:
-    case MachinesModel::moved_row: return qt(bytes_text(value));
-    case MachinesModel::tokens_row: return QString::number(value, 'f', 0);
-    default: return QString::number(value, 'g', 4);
-  }
-}
-
-QString range_text(const SweptPlan& plan) {
+QString range_text(const PlanFacts& plan) {
   const Evidence& evidence = plan.evidence;
   if (evidence.measurements == 0) return MachinesModel::tr("unverified");
-  const double seconds = plan.totals->seconds_per_step;
+  const double seconds = plan.totals.seconds_per_step;
   return MachinesModel::tr("%1 to %2")
       .arg(qt(seconds_text(seconds * (1 - evidence.time_error))),
            qt(seconds_text(seconds * (1 + evidence.time_error))));
@@ -92,18 +70,15 @@ const SweptPlan* MachinesModel::plan_of(int column) const {
 // Of machines on which the plan fits; where more than one is compared.
 bool MachinesModel::is_best(int row, int column) const {
   if (row == state_row || row == range_row || row == limit_row) return false;
-  const bool more_is_better = row == mfu_row || row == tokens_row;
-  std::optional<double> best;
-  int compared = 0;
+  const PlanQuantity& compared = machine_quantity(row);
+  std::vector<double> values;
   for (const SweptPlan& plan : sweep_.plans()) {
-    if (!plan.totals || !plan.excess.isEmpty()) continue;
-    const std::optional<double> value = quantity(plan, row);
-    if (!value) continue;
-    ++compared;
-    if (!best || (more_is_better ? *value > *best : *value < *best)) best = value;
+    const std::optional<double> value = plan.fits() ? compared.of(*plan.facts) : std::nullopt;
+    if (value) values.push_back(*value);
   }
   const SweptPlan* own = plan_of(column);
-  return compared > 1 && own && own->totals && own->excess.isEmpty() && quantity(*own, row) == best;
+  if (values.size() < 2 || !own || !own->fits()) return false;
+  return compared.of(*own->facts) == (compared.more_is_better ? std::ranges::max(values) : std::ranges::min(values));
 }
 
 QVariant MachinesModel::data(const QModelIndex& index, int role) const {
@@ -117,17 +92,18 @@ QVariant MachinesModel::data(const QModelIndex& index, int role) const {
         if (!plan->error.isEmpty()) return tr("cannot be: %1").arg(plan->error.section('\n', 0, 0));
         return plan->excess.isEmpty() ? tr("fits") : tr("does not fit");
       }
-      if (!plan || !plan->totals) return QString();
-      if (row == range_row) return range_text(*plan);
-      if (const std::optional<double> value = quantity(*plan, row)) return number_text(*value, row);
-      return dash();
+      if (!plan || !plan->facts) return QString();
+      if (row == range_row) return range_text(*plan->facts);
+      if (const std::optional<double> value = machine_quantity(row).of(*plan->facts))
+        return machine_quantity(row).text(*value);
+      return QString(QChar(0x2013));
     case Qt::ToolTipRole:
       if (!plan || !plan->is_done()) return {};
       if (row == state_row) return plan->error.isEmpty() ? plan->excess : plan->error;
-      if (row == range_row && plan->totals && plan->evidence.measurements > 0)
-        return tr("Mean error of such predictions: %1 %, over %2 measurements.")
-            .arg(100 * plan->evidence.time_error, 0, 'f', 1)
-            .arg(plan->evidence.measurements);
+      if (row == range_row && plan->facts && plan->facts->evidence.measurements > 0)
+        return tr("Mean error of such predictions: %1, over %2 measurements.")
+            .arg(qt(share_text(plan->facts->evidence.time_error)))
+            .arg(plan->facts->evidence.measurements);
       return data(index, Qt::DisplayRole);
     case Qt::ForegroundRole:
       if (!plan || !plan->is_done()) return theme().muted;
@@ -151,31 +127,15 @@ QVariant MachinesModel::headerData(int section, Qt::Orientation orientation, int
     if (role == Qt::ToolTipRole) return tr("%1; a double click in its column takes it.").arg(names_[section]);
     return {};
   }
-  const QString titles[] = {tr("State"),
-                            tr("Time a step"),
-                            tr("By its errors"),
-                            tr("MFU"),
-                            tr("Tokens/s a device"),
-                            tr("Exposed a step"),
-                            tr("Memory"),
-                            tr("A device has"),
-                            tr("Sent a step"),
-                            tr("Hours for 10\u2079 tokens"),
-                            tr("Cost of 10\u2079 tokens")};
-  const QString tips[] = {tr("Whether it can be planned, and fits into memory."),
-                          tr("What the cost model predicts."),
-                          tr("The predicted step, less and more by the mean error of such predictions."),
-                          tr("Model FLOPs a second, as a share of the devices' peak."),
-                          tr("Tokens a second that one device trains on."),
-                          tr("Communication that nothing hides, on the stage where it is most."),
-                          tr("What the heaviest device holds, as the software stack does."),
-                          tr("What a device may hold: the run file's limit, else what the machine has."),
-                          tr("Bytes that each device sends in a training step."),
-                          tr("Device hours to train on 10\u2079 tokens."),
-                          tr("At the price that the machine's file has for an hour of a device.")};
-  if (role == Qt::DisplayRole) return titles[section];
-  if (role == Qt::ToolTipRole) return tips[section];
-  return {};
+  if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
+  const bool is_title = role == Qt::DisplayRole;
+  switch (section) {
+    case state_row: return is_title ? tr("State") : tr("Whether it can be planned, and fits into memory.");
+    case range_row:
+      return is_title ? tr("By its errors")
+                      : tr("The predicted step, less and more by the mean error of such predictions.");
+    default: return is_title ? machine_quantity(section).title() : machine_quantity(section).tip();
+  }
 }
 
 }  // namespace shardscope

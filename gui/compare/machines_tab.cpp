@@ -1,6 +1,5 @@
 #include "gui/compare/machines_tab.h"
 
-#include <QCompleter>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLineEdit>
@@ -8,14 +7,13 @@
 #include <QVBoxLayout>
 
 #include "engine/compile/file_paths.h"
-#include "engine/machine/machine_library.h"
 #include "gui/compare/side_by_side.h"
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "gui/look/field_guard.h"
 #include "gui/look/in_picture.h"
 #include "gui/look/key_help.h"
+#include "gui/workspace/machine_box.h"
 
 namespace shardscope {
 namespace {
@@ -33,25 +31,18 @@ MachinesTab::MachinesTab(Workspace& workspace, QWidget* parent)
       sweep_(workspace.planner.source()),
       model_(new MachinesModel(sweep_, workspace.document, this)),
       others_(QSettings().value(setting, usual_machines()).toStringList()),
-      names_(new QComboBox(this)),
+      names_(make_machine_box(this)),
       add_(new QPushButton(tr("Add"), this)),
       remove_(new QPushButton(tr("Remove"), this)),
       plan_(new QPushButton(this)),
       take_(new QPushButton(tr("Take this machine"), this)),
       progress_(new QProgressBar(this)),
       table_(new QTableView(this)),
-      note_(new QLabel(this)) {
+      note_(new FooterNote(this)) {
   names_->setObjectName("machineToAdd");
   names_->setAccessibleName(tr("Machine to compare with"));
   names_->setToolTip(tr("A machine by its name, or the path of a machine's file. A part of a name finds it."));
-  names_->setEditable(true);
-  names_->setInsertPolicy(QComboBox::NoInsert);
   names_->setMinimumContentsLength(14);
-  for (std::string_view name : library_names()) names_->addItem(qt(name));
-  names_->completer()->setFilterMode(Qt::MatchContains);
-  names_->completer()->setCompletionMode(QCompleter::PopupCompletion);
-  guard_field(names_);
-  guard_field(names_->lineEdit());
   add_->setObjectName("addMachine");
   add_->setToolTip(tr("Another column, for this machine (Enter)."));
   remove_->setObjectName("removeMachine");
@@ -72,9 +63,6 @@ MachinesTab::MachinesTab(Workspace& workspace, QWidget* parent)
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
   set_side_by_side(table_);
   set_key_help(table_, tr("Machines"), {{tr("Enter"), tr("take the selected machine")}});
-  note_->setProperty("footer", true);
-  note_->setContentsMargins(10, 6, 10, 6);
-  note_->setWordWrap(true);
 
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(10, 8, 10, 6);
@@ -114,12 +102,6 @@ int MachinesTab::column() const {
   return columns.isEmpty() ? -1 : columns.front().column();
 }
 
-QStringList MachinesTab::compared() const {
-  QStringList names = others_;
-  names.removeAll(model_->machines().value(0));
-  return names;
-}
-
 void MachinesTab::set_others(const QStringList& names) {
   others_ = names;
   QSettings().setValue(setting, others_);
@@ -144,7 +126,7 @@ void MachinesTab::remove() {
 void MachinesTab::start() {
   swept_ = workspace_.document.config();
   std::vector<RunConfig> configs{swept_};
-  for (const QString& name : compared()) configs.push_back(with_machine(swept_, name.toStdString()));
+  for (const QString& name : model_->machines().mid(1)) configs.push_back(with_machine(swept_, name.toStdString()));
   sweep_.start(std::move(configs));
 }
 
@@ -185,8 +167,7 @@ void MachinesTab::show_state() {
   remove_->setEnabled(chosen >= 1);
   take_->setEnabled(chosen >= 1);
   table_->setEnabled(!is_old);
-  const QString look_of_note = is_old ? QString("color: %1").arg(theme().warning.name()) : QString();
-  if (note_->styleSheet() != look_of_note) note_->setStyleSheet(look_of_note);
+  note_->set_out_of_date(is_old);
   if (running) {
     note_->setText(tr("planned: %1 of %2").arg(sweep_.done()).arg(counted_text(std::ssize(sweep_.plans()), "machine")));
   } else if (is_old) {

@@ -8,6 +8,7 @@
 #include <QWidget>
 
 #include "gui/compare/machines_model.h"
+#include "gui/look/footer_note.h"
 
 namespace shardscope {
 
@@ -25,7 +26,6 @@ class MachinesTab : public QWidget {
   void add();
   void remove();
   void set_others(const QStringList& names);
-  QStringList compared() const;  // the others but for the shown one
   void take(int column);
   void show_columns();
   void show_state();
@@ -41,7 +41,7 @@ class MachinesTab : public QWidget {
   QPushButton *add_, *remove_, *plan_, *take_;
   QProgressBar* progress_;
   QTableView* table_;
-  QLabel* note_;
+  FooterNote* note_;
 };
 
 }  // namespace shardscope

@@ -26,7 +26,7 @@ std::vector<LaidOutArray> laid_out_arrays(const Plan& plan) {
 }
 
 PinnedPlan::PinnedPlan(std::shared_ptr<const Plan> kept, const PlanIndex& index)
-    : plan(std::move(kept)), collectives(index.exchanges), utilisation(index.utilisation) {
+    : plan(std::move(kept)), facts(std::in_place, *plan, index.utilisation, index.exchanges) {
   for (LaidOutArray& laid_out : laid_out_arrays(*plan)) {
     layouts.emplace(laid_out.name, laid_out.sharding);
     arrays.emplace_back(std::move(laid_out.name), std::move(laid_out.array));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "gui/compare/plan_quantities.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
@@ -12,8 +13,7 @@ namespace shardscope {
 // A plan that is kept for comparison, with what views look up in it.
 struct PinnedPlan {
   std::shared_ptr<const Plan> plan;
-  int64_t collectives = 0;  // of a training step: exchanges()
-  Utilisation utilisation;
+  std::optional<PlanFacts> facts;                            // with `plan`
   QString title;                                             // that the person has given it; empty: none
   std::vector<std::pair<std::string, ArrayRef>> arrays;      // parameters, their optimizer state, forward values
   std::unordered_map<std::string, const Sharding*> layouts;  // of the arrays, by name

@@ -1,6 +1,5 @@
 #include "gui/compare/plan_sweep.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "gui/document/faults.h"
@@ -8,21 +7,11 @@
 namespace shardscope {
 namespace {
 
-void describe(const Plan& plan, SweptPlan& swept) {
-  swept.totals = plan.totals;
-  swept.collectives = exchanges(plan);
-  swept.use = utilisation(plan);
-  for (const Simulation::Communication& of_stage : plan.simulation.communication)
-    swept.exposed_seconds = std::max(swept.exposed_seconds, of_stage.exposed);
-  swept.memory_limit_bytes = plan.memory_limit_bytes;
-  swept.evidence = plan.machine.evidence;
-  swept.price_per_device_hour = plan.machine.price_per_device_hour;
-  swept.excess = errors_text(memory_excess(plan));
-}
-
 SweptPlan plan_of(const PlanSource& source, SweptPlan swept, const std::stop_token& stop) {
   try {
-    describe(source.plan(swept.config, stop), swept);
+    const Plan plan = source.plan(swept.config, stop);
+    swept.facts.emplace(plan, utilisation(plan), exchanges(plan));
+    swept.excess = errors_text(memory_excess(plan));
   } catch (const Failure& failure) {
     swept.error = errors_text(failure.errors());
   } catch (const Cancelled&) {

@@ -3,8 +3,8 @@
 #include <QObject>
 #include <vector>
 
-#include "engine/plan/utilisation.h"
 #include "gui/background/background.h"
+#include "gui/compare/plan_quantities.h"
 #include "gui/planning/planner.h"
 
 namespace shardscope {
@@ -12,17 +12,12 @@ namespace shardscope {
 // A config, and what its plan is like.
 struct SweptPlan {
   RunConfig config;
-  std::optional<PlanTotals> totals;  // none: not planned yet, or it cannot be
-  int64_t collectives = 0;           // of a training step: exchanges()
-  Utilisation use;
-  double exposed_seconds = 0;  // of a step: communication that nothing hides, on the stage where it is most
-  int64_t memory_limit_bytes = 0;
-  Evidence evidence;
-  double price_per_device_hour = 0;
-  QString error;   // why it cannot be planned
-  QString excess;  // that it does not fit into memory
+  std::optional<PlanFacts> facts;  // none: not planned yet, or it cannot be
+  QString error;                   // why it cannot be planned
+  QString excess;                  // that it does not fit into memory
 
-  bool is_done() const { return totals || !error.isEmpty(); }
+  bool fits() const { return facts && excess.isEmpty(); }
+  bool is_done() const { return facts || !error.isEmpty(); }
 };
 
 // Plans configs, one after the other on a thread of its own. Of a plan its facts are kept alone.

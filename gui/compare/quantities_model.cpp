@@ -1,7 +1,5 @@
 #include "gui/compare/quantities_model.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "engine/base/units.h"
@@ -14,32 +12,16 @@
 namespace shardscope {
 namespace {
 
-std::string whole_text(double value) { return std::to_string(std::llround(value)); }
-
-std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
-using Format = std::string (*)(double);
-Format format_of(int row) {
+// Of a row that is a number.
+const PlanQuantity& shown_quantity(int row) {
   switch (row) {
-    case QuantitiesModel::memory_row:
-    case QuantitiesModel::moved_row: return bytes_text;
-    case QuantitiesModel::time_row: return seconds_text;
-    case QuantitiesModel::mfu_row: return percent_text;
-    case QuantitiesModel::work_row: return flops_text;
-    default: return whole_text;
-  }
-}
-
-double quantity(const Plan& plan, const Utilisation& use, int64_t collectives, int row) {
-  const PlanTotals& totals = plan.totals;
-  switch (row) {
-    case QuantitiesModel::memory_row: return double(totals.device_bytes);
-    case QuantitiesModel::moved_row: return totals.wire_bytes_per_device;
-    case QuantitiesModel::time_row: return totals.seconds_per_step;
-    case QuantitiesModel::mfu_row: return use.mfu();
-    case QuantitiesModel::tokens_row: return use.tokens_per_second() / use.devices;
-    case QuantitiesModel::work_row: return totals.flops_per_device;
-    default: return double(collectives);
+    case QuantitiesModel::memory_row: return quantities::memory;
+    case QuantitiesModel::moved_row: return quantities::sent;
+    case QuantitiesModel::time_row: return quantities::time;
+    case QuantitiesModel::mfu_row: return quantities::mfu;
+    case QuantitiesModel::tokens_row: return quantities::tokens;
+    case QuantitiesModel::work_row: return quantities::work;
+    default: return quantities::collectives;
   }
 }
 
@@ -100,11 +82,11 @@ std::optional<double> QuantitiesModel::number(int row, int column) const {
   if (row < memory_row || row >= rows) return std::nullopt;
   if (column > 0) {
     const PinnedPlan* pin = pins_.at(column - 1);
-    return pin ? std::optional(quantity(*pin->plan, pin->utilisation, pin->collectives, row)) : std::nullopt;
+    return pin ? std::optional(shown_quantity(row).value(*pin->facts)) : std::nullopt;
   }
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   const PlanIndex& index = workspace_.planner.index();
-  return plan ? std::optional(quantity(*plan, index.utilisation, index.exchanges, row)) : std::nullopt;
+  return plan ? std::optional(shown_quantity(row).value({*plan, index.utilisation, index.exchanges})) : std::nullopt;
 }
 
 QString QuantitiesModel::text(int row, int column) const {
@@ -118,9 +100,10 @@ QString QuantitiesModel::text(int row, int column) const {
   if (row == mesh_row) return mesh_text(plan->mesh.axes());
   if (row == mode_row) return plan->as_written ? tr("as written") : tr("fastest");
   const double own = *number(row, column);
-  QString text = qt(format_of(row)(own));
+  QString text = shown_quantity(row).text(own);
   const std::optional<double> shown = number(row, 0);
-  if (column > 0 && shown && differ(own, *shown)) text += "  (" + qt(signed_text(own - *shown, format_of(row))) + ")";
+  if (column > 0 && shown && differ(own, *shown))
+    text += "  (" + qt(signed_text(own - *shown, shown_quantity(row).format)) + ")";
   return text;
 }
 
@@ -133,13 +116,12 @@ QVariant QuantitiesModel::data(const QModelIndex& index, int role) const {
       const std::optional<double> own = number(row, column);
       if (!own) return text(row, column);
       if (row == memory_row || row == moved_row) return qt(exact_bytes(*own));
-      return row == time_row ? QString::number(*own, 'f', 6) + " s" : qt(format_of(row)(*own));
+      return row == time_row ? QString::number(*own, 'f', 6) + " s" : shown_quantity(row).text(*own);
     }
     case Qt::ForegroundRole: {
       const std::optional<double> own = number(row, column), shown = number(row, 0);
       if (column == 0 || !own || !shown || !differ(*own, *shown)) return {};
-      const bool more_is_better = row == mfu_row || row == tokens_row;
-      return (*own < *shown) != more_is_better ? theme().good : theme().warning;
+      return (*own < *shown) != shown_quantity(row).more_is_better ? theme().good : theme().warning;
     }
     case Qt::TextAlignmentRole: return QVariant(Qt::AlignRight | Qt::AlignVCenter);
     default: return {};
@@ -159,21 +141,13 @@ QVariant QuantitiesModel::headerData(int section, Qt::Orientation orientation, i
     if (role == Qt::ToolTipRole) return tr("%1 in the run file; \u2013: it does not say it.").arg(name);
     return role == Qt::DisplayRole ? QVariant(name) : QVariant();
   }
-  const QString titles[] = {
-      tr("Mesh"), tr("Layout mode"),       tr("Memory"),      tr("Sent a step"), tr("Time a step"),
-      tr("MFU"),  tr("Tokens/s a device"), tr("Work a step"), tr("Collectives")};
-  const QString tips[] = {tr("Size of each axis."),
-                          tr("How values that nobody pinned are laid out."),
-                          tr("Memory of all arrays on the heaviest device."),
-                          tr("Bytes that each device sends in a training step."),
-                          tr("What the cost model predicts."),
-                          tr("Model FLOPs a second, as a share of the devices' peak."),
-                          tr("Tokens a second that one device trains on."),
-                          tr("Floating-point operations of each device."),
-                          tr("How many times a step the devices exchange parts of arrays.")};
-  if (role == Qt::DisplayRole) return titles[section];
-  if (role == Qt::ToolTipRole) return tips[section];
-  return {};
+  if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
+  const bool is_title = role == Qt::DisplayRole;
+  switch (section) {
+    case mesh_row: return is_title ? tr("Mesh") : tr("Size of each axis.");
+    case mode_row: return is_title ? tr("Layout mode") : tr("How values that nobody pinned are laid out.");
+    default: return is_title ? shown_quantity(section).title() : shown_quantity(section).tip();
+  }
 }
 
 }  // namespace shardscope

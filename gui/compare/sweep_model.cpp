@@ -9,6 +9,18 @@
 #include "gui/look/appearance.h"
 
 namespace shardscope {
+namespace {
+
+const PlanQuantity& mesh_quantity(int column) {
+  switch (column) {
+    case SweepModel::memory_column: return quantities::memory;
+    case SweepModel::moved_column: return quantities::sent;
+    case SweepModel::time_column: return quantities::time;
+    default: return quantities::collectives;
+  }
+}
+
+}  // namespace
 
 SweepModel::SweepModel(const PlanSweep& sweep, const Document& document, QObject* parent)
     : QAbstractTableModel(parent), sweep_(sweep), document_(document) {
@@ -38,15 +50,10 @@ QString SweepModel::text(const SweptPlan& plan, int column) const {
   if (column == state_column) {
     if (!plan.error.isEmpty()) return tr("cannot be: %1").arg(plan.error.section('\n', 0, 0));
     if (!plan.excess.isEmpty()) return tr("does not fit into memory");
-    return plan.totals ? tr("ok") : sweep_.is_running() ? QString(QChar(0x2026)) : tr("not planned");
+    return plan.facts ? tr("ok") : sweep_.is_running() ? QString(QChar(0x2026)) : tr("not planned");
   }
-  if (!plan.totals) return {};
-  switch (column) {
-    case memory_column: return qt(bytes_text(double(plan.totals->device_bytes)));
-    case moved_column: return qt(bytes_text(plan.totals->wire_bytes_per_device));
-    case time_column: return qt(seconds_text(plan.totals->seconds_per_step));
-    default: return QString::number(plan.collectives);
-  }
+  if (!plan.facts) return {};
+  return mesh_quantity(column).text(mesh_quantity(column).value(*plan.facts));
 }
 
 // What is not known comes last, however it is sorted first.
@@ -57,13 +64,8 @@ QVariant SweepModel::number(const SweptPlan& plan, int column) const {
     return digits;
   }
   if (column == state_column) return text(plan, column);
-  if (!plan.totals) return std::numeric_limits<double>::max();
-  switch (column) {
-    case memory_column: return double(plan.totals->device_bytes);
-    case moved_column: return plan.totals->wire_bytes_per_device;
-    case time_column: return plan.totals->seconds_per_step;
-    default: return double(plan.collectives);
-  }
+  if (!plan.facts) return std::numeric_limits<double>::max();
+  return mesh_quantity(column).value(*plan.facts);
 }
 
 QVariant SweepModel::data(const QModelIndex& index, int role) const {
@@ -76,8 +78,8 @@ QVariant SweepModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
       if (!plan.error.isEmpty()) return plan.error;
       if (!plan.excess.isEmpty()) return plan.excess;
-      if (column == memory_column && plan.totals) return qt(exact_bytes(double(plan.totals->device_bytes)));
-      if (column == moved_column && plan.totals) return qt(exact_bytes(plan.totals->wire_bytes_per_device));
+      if ((column == memory_column || column == moved_column) && plan.facts)
+        return qt(exact_bytes(mesh_quantity(column).value(*plan.facts)));
       return text(plan, column);
     case Qt::ForegroundRole:
       if (!plan.error.isEmpty()) return theme().muted;
@@ -95,17 +97,13 @@ QVariant SweepModel::data(const QModelIndex& index, int role) const {
 
 QVariant SweepModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  const QString titles[] = {tr("Mesh"),        tr("Memory"),      tr("Sent a step"),
-                            tr("Time a step"), tr("Collectives"), tr("State")};
-  const QString tips[] = {tr("Size of each axis."),
-                          tr("Memory of all arrays on the heaviest device."),
-                          tr("Bytes that each device sends in a training step."),
-                          tr("What the cost model predicts."),
-                          tr("How many times a step the devices exchange parts of arrays."),
-                          tr("Whether it can be planned, and fits into memory.")};
-  if (role == Qt::DisplayRole) return titles[section];
-  if (role == Qt::ToolTipRole) return tips[section];
-  return {};
+  if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
+  const bool is_title = role == Qt::DisplayRole;
+  switch (section) {
+    case mesh_column: return is_title ? tr("Mesh") : tr("Size of each axis.");
+    case state_column: return is_title ? tr("State") : tr("Whether it can be planned, and fits into memory.");
+    default: return is_title ? mesh_quantity(section).title() : mesh_quantity(section).tip();
+  }
 }
 
 }  // namespace shardscope

@@ -34,7 +34,7 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
       take_(new QPushButton(tr("Take this mesh"), this)),
       progress_(new QProgressBar(this)),
       table_(new QTableView(this)),
-      note_(new QLabel(this)),
+      note_(new FooterNote(this)),
       none_(new QLabel(this)) {
   devices_->setObjectName("sweepDevices");
   devices_->setProperty("silent", true);  // in a picture: the meshes say it
@@ -70,9 +70,6 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
   const int widths[] = {190, 96, 110, 96, 86, 120};
   for (int column = 0; column < SweepModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
   set_key_help(table_, tr("Meshes"), {{tr("Enter"), tr("take the selected mesh")}});
-  note_->setProperty("footer", true);
-  note_->setContentsMargins(10, 6, 10, 6);
-  note_->setWordWrap(true);
   none_->setAlignment(Qt::AlignCenter);
   none_->setWordWrap(true);
   none_->setProperty("muted", true);
@@ -177,8 +174,7 @@ void SweepTab::show_state() {
   take_->setEnabled(any && table_->currentIndex().isValid() && is_of_shown_config());
   const bool is_old = any && !is_of_shown_config();
   table_->setEnabled(!is_old);
-  const QString look_of_note = is_old ? QString("color: %1").arg(theme().warning.name()) : QString();
-  if (note_->styleSheet() != look_of_note) note_->setStyleSheet(look_of_note);
+  note_->set_out_of_date(is_old);
   if (running) {
     note_->setText(
         tr("planned: %1 of %2").arg(sweep_.done()).arg(counted_text(std::ssize(sweep_.plans()), "mesh", "meshes")));

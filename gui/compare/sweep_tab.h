@@ -11,6 +11,7 @@
 #include <QWidget>
 
 #include "gui/compare/sweep_model.h"
+#include "gui/look/footer_note.h"
 
 namespace shardscope {
 
@@ -45,7 +46,8 @@ class SweepTab : public QWidget {
   QPushButton *plan_, *take_;
   QProgressBar* progress_;
   QTableView* table_;
-  QLabel *note_, *none_;
+  FooterNote* note_;
+  QLabel* none_;
 };
 
 }  // namespace shardscope

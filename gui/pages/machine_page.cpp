@@ -1,6 +1,5 @@
 #include "gui/pages/machine_page.h"
 
-#include <QCompleter>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLineEdit>
@@ -8,12 +7,11 @@
 #include <algorithm>
 
 #include "engine/machine/host_machine.h"
-#include "engine/machine/machine_library.h"
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
 #include "gui/look/bar_delegate.h"
-#include "gui/look/field_guard.h"
 #include "gui/pages/machine_words.h"
+#include "gui/workspace/machine_box.h"
 
 namespace shardscope {
 
@@ -58,22 +56,16 @@ QWidget* MachinePage::make_head() {
   row->setContentsMargins(10, 4, 10, 4);
   auto* label = new QLabel(tr("Machine"), head);
   label->setProperty("muted", true);
-  machines_ = new QComboBox(head);
+  machines_ = make_machine_box(head);
+  machines_->insertItem(0, qt(std::string(host_name)));
+  machines_->setCurrentIndex(0);
   label->setBuddy(machines_);
   machines_->setObjectName("machineChoice");
   machines_->setAccessibleName(tr("Machine that plans are made for"));
   machines_->setToolTip(
       tr("What the plan is made for: this host, a machine by its name, or the path of a machine's "
          "file. A part of a name finds it."));
-  machines_->setEditable(true);
-  machines_->setInsertPolicy(QComboBox::NoInsert);
   machines_->setMinimumContentsLength(16);
-  machines_->addItem(qt(std::string(host_name)));
-  for (std::string_view name : library_names()) machines_->addItem(qt(name));
-  machines_->completer()->setFilterMode(Qt::MatchContains);
-  machines_->completer()->setCompletionMode(QCompleter::PopupCompletion);
-  guard_field(machines_);
-  guard_field(machines_->lineEdit());
   const auto choose = [this] {
     const QString name = machines_->currentText().trimmed();
     if (!name.isEmpty() && name != shown_) choose_machine(workspace_.document, name);

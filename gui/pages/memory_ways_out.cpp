@@ -41,6 +41,12 @@ MemoryWaysOut::MemoryWaysOut(Workspace& workspace, QWidget* parent) : WrappedLab
   refresh();
 }
 
+std::optional<size_t> MemoryWaysOut::place_of_finding() const {
+  const std::vector<Finding>& findings = workspace_.findings.list();
+  const auto found = std::ranges::find(findings, rule, &Finding::rule);
+  return found == findings.end() ? std::nullopt : std::optional(size_t(found - findings.begin()));
+}
+
 void MemoryWaysOut::refresh() {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   const int64_t limit = plan ? plan->memory_limit_bytes : 0, needed = plan ? plan->totals.device_bytes : 0;
@@ -49,14 +55,14 @@ void MemoryWaysOut::refresh() {
   const auto [more, less] = compared_bytes(double(needed), double(limit));
   QString text = in_color(theme().error,
                           tr("<b>Does not fit:</b> the heaviest device needs %1 and has %2.").arg(qt(more), qt(less)));
-  const std::vector<Finding>& findings = workspace_.findings.list();
-  const auto found = std::ranges::find(findings, rule, &Finding::rule);
-  if (found != findings.end() && found->fix) {
+  const std::optional<size_t> place = place_of_finding();
+  const Finding* found = place ? &workspace_.findings.list()[*place] : nullptr;
+  if (found && found->fix) {
     QStringList ways{way(*found->fix, 0)};
     for (size_t i = 0; i < found->other_fixes.size(); ++i) ways << way(found->other_fixes[i], i + 1);
     text += " " + tr("Ways out: %1.").arg(ways.join("; "));
   } else if (workspace_.findings.is_priced()) {
-    const QString advice = found == findings.end() ? QString() : qt(found->no_fix);
+    const QString advice = found ? qt(found->no_fix) : QString();
     text +=
         " " + tr("No single setting makes it fit%1.").arg(advice.isEmpty() ? QString() : ": " + advice.toHtmlEscaped());
   } else if (!is_in_picture(*this)) {
@@ -66,9 +72,7 @@ void MemoryWaysOut::refresh() {
 }
 
 void MemoryWaysOut::apply(const QString& link) {
-  const std::vector<Finding>& findings = workspace_.findings.list();
-  const auto found = std::ranges::find(findings, rule, &Finding::rule);
-  if (found != findings.end()) workspace_.findings.apply(size_t(found - findings.begin()), link.toULongLong());
+  if (const std::optional<size_t> place = place_of_finding()) workspace_.findings.apply(*place, link.toULongLong());
 }
 
 }  // namespace shardscope

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "gui/look/wrapped_label.h"
 #include "gui/workspace/workspace.h"
 
@@ -15,6 +17,7 @@ class MemoryWaysOut : public WrappedLabel {
  private:
   void refresh();
   void apply(const QString& link);
+  std::optional<size_t> place_of_finding() const;  // in the list of findings
 
   Workspace& workspace_;
 };

@@ -10,9 +10,9 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
+#include "engine/base/number_text.h"
 #include "engine/compile/plan_request.h"
 #include "engine/config/host_list.h"
 #include "engine/machine/machine_prices.h"
@@ -47,11 +47,10 @@ void show_number(QLineEdit& field, const std::optional<double>& number, double u
 }
 
 int device_number(std::string_view text) {
-  int number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0 || number >= Mesh::max_devices)
+  const auto number = number_of<int>(text);
+  if (!number || *number < 0 || *number >= Mesh::max_devices)
     throw no_order("'" + std::string(text) + "' is no device");
-  return number;
+  return *number;
 }
 
 // Devices counted with the first axis fastest.

@@ -69,7 +69,7 @@ SearchPage::SearchPage(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
       chart_(new FoundChart(search_, this)),
       table_(new QTableView(this)),
       detail_(new LineLabel(this)),
-      note_(new QLabel(this)),
+      note_(new FooterNote(this)),
       none_(new QLabel(this)),
       planning_([this](PlannedCandidate planned) { take_plan(std::move(planned)); }) {
   setObjectName("searchPage");
@@ -80,9 +80,6 @@ SearchPage::SearchPage(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
   detail_->setObjectName("searchDetail");
   detail_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   note_->setObjectName("searchNote");
-  note_->setProperty("footer", true);
-  note_->setContentsMargins(10, 6, 10, 6);
-  note_->setWordWrap(true);
   none_->setObjectName("searchNone");
   none_->setAlignment(Qt::AlignCenter);
   none_->setWordWrap(true);
@@ -362,8 +359,7 @@ void SearchPage::show_state() {
 }
 
 void SearchPage::show_note() {
-  const QString look_of_note = is_old_ ? QString("color: %1").arg(theme().warning.name()) : QString();
-  if (note_->styleSheet() != look_of_note) note_->setStyleSheet(look_of_note);
+  note_->set_out_of_date(is_old_);
   const std::optional<SearchResult>& result = search_.result();
   QString text;
   if (is_old_) {

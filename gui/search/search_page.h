@@ -13,6 +13,7 @@
 
 #include "engine/export/export_kind.h"
 #include "gui/compare/pinned_plans.h"
+#include "gui/look/footer_note.h"
 #include "gui/search/found_chart.h"
 #include "gui/search/found_model.h"
 #include "gui/search/search_form.h"
@@ -81,7 +82,9 @@ class SearchPage : public QWidget, public Page {
   QSplitter* split_;
   FoundChart* chart_;
   QTableView* table_;
-  QLabel *detail_, *note_, *none_;
+  QLabel* detail_;
+  FooterNote* note_;
+  QLabel* none_;
   QAction *take_action_, *pin_action_;
   int64_t mesh_devices_ = 0;
   bool is_old_ = false, is_split_ = false;
