@@ -177,7 +177,9 @@ void add_search(CLI::App& app, CommandLine& line) {
           "context, expert and pipeline parallelism, sequence parallelism, ZeRO, virtual stages and schedules, "
           "microbatch "
           "size, recompute, and replicas within or outside of stages. The layout mode is as_written; `--fix "
-          "mode=fastest` is the other one.")
+          "mode=fastest` is the other one. `--fix` takes the strategy's keys; `order` is megatron (replicas within "
+          "stages), replicas_outermost or axes with blanks between them. What has no effect on a strategy, such as "
+          "a schedule where there is no pipeline, leaves none out.")
       .paragraph(
           "A strategy is left out where bounds prove that it is not on the front of step time against memory, nor "
           "among "

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <sstream>
 
 #include "engine/base/number_text.h"
 #include "engine/compile/training_graph.h"
@@ -17,6 +19,9 @@ namespace shardscope {
 namespace {
 
 constexpr const char* mode_key = "mode";
+constexpr const char* megatron_order = "megatron";
+constexpr const char* outermost_order = "replicas_outermost";
+const std::vector<std::string> schedules_of_strategies = {"1f1b", "gpipe", "zero_bubble"};
 
 std::vector<std::string> fixable() {
   std::vector<std::string> names = run_file::names(run_file::strategy());
@@ -45,6 +50,14 @@ std::vector<int64_t> divisors(int64_t number) {
 bool divides_all(int64_t degree, const std::vector<int64_t>& sizes) {
   if (sizes.empty()) return degree == 1;
   return std::ranges::all_of(sizes, [&](int64_t size) { return size % degree == 0; });
+}
+
+// Of a value of `order`: a name, or axes with blanks between them.
+std::vector<std::string> axes_of_order(const std::string& value) {
+  if (value == megatron_order) return {};
+  if (value == outermost_order) return {"data", "fsdp", "pipeline", "expert", "context", "tensor"};
+  std::istringstream words(value);
+  return {std::istream_iterator<std::string>(words), {}};
 }
 
 class Enumeration {
@@ -104,7 +117,9 @@ class Enumeration {
     const bool may_split = strategy_.tensor > 1 && limits_.has_sequence &&
                            divides_all(strategy_.context * strategy_.tensor, limits_.context);
     for (const bool sequence : {false, true}) {
-      if ((sequence && !may_split) || !allows("sequence_parallel", sequence ? "true" : "false")) continue;
+      const bool has_effect = strategy_.tensor > 1;
+      if ((sequence && !may_split) || (has_effect && !allows("sequence_parallel", sequence ? "true" : "false")))
+        continue;
       strategy_.sequence_parallel = sequence;
       const bool has_replicas = strategy_.data > 1 && strategy_.fsdp == 1 && limits_.trains;
       for (int64_t stage : numbers("zero", has_replicas ? std::vector<int64_t>{0, 1, 2} : std::vector<int64_t>{0})) {
@@ -123,10 +138,10 @@ class Enumeration {
     }
     for (int64_t count : numbers("virtual_stages", chunks)) {
       strategy_.virtual_stages = count;
-      std::vector<std::string> schedules = {"1f1b"};
-      if (strategy_.pipeline > 1 && count == 1) schedules = {"1f1b", "gpipe", "zero_bubble"};
-      for (const std::string& schedule : schedules) {
-        if (!allows("pipeline_schedule", schedule)) continue;
+      const bool has_effect = strategy_.pipeline > 1;
+      const std::vector<std::string> only = {"1f1b"};
+      for (const std::string& schedule : has_effect&& count == 1 ? schedules_of_strategies : only) {
+        if (has_effect && !allows("pipeline_schedule", schedule)) continue;
         strategy_.pipeline_schedule = schedule;
         choose_order();
       }
@@ -136,14 +151,15 @@ class Enumeration {
   }
 
   void choose_order() {
-    std::vector<std::vector<std::string>> orders = {{}};
-    const std::vector<std::string> outer = {"data", "fsdp", "pipeline", "expert", "context", "tensor"};
-    if (strategy_.pipeline > 1 && strategy_.data * strategy_.fsdp > 1) {
-      orders.push_back(outer);
-      std::erase_if(orders.back(), [&](const std::string& axis) { return degree(strategy_, axis) == 1; });
+    const bool has_effect = strategy_.pipeline > 1 && strategy_.data * strategy_.fsdp > 1;
+    std::vector<std::vector<std::string>> orders;
+    for (const std::string& value : values("order", {megatron_order, outermost_order})) {
+      std::vector<std::string> order = axes_of_order(value);
+      if (value == outermost_order && !has_effect) order.clear();
+      std::erase_if(order, [&](const std::string& axis) { return degree(strategy_, axis) == 1; });
+      if (std::ranges::count(orders, order) == 0) orders.push_back(std::move(order));
     }
     for (std::vector<std::string>& order : orders) {
-      if (!allows("order", fmt::format("{}", fmt::join(order, " ")))) continue;
       strategy_.order = std::move(order);
       choose_microbatches();
     }
@@ -222,6 +238,16 @@ void fix(FixedNumbers& fixed, const std::string& text) {
   for (const std::string& value : values) {
     const bool is_number = number_of<int64_t>(value).value_or(-1) >= 0;
     if (key == "sequence_parallel" && value != "true" && value != "false") fail(value, "true or false");
+    if (key == "pipeline_schedule" && std::ranges::count(schedules_of_strategies, value) == 0)
+      fail("there is no schedule '" + value + "'", name_hint(value, schedules_of_strategies));
+    if (key == "order") {
+      for (const std::string& axis : axes_of_order(value)) {
+        if (std::ranges::count(default_order(), axis) > 0) continue;
+        std::vector<std::string> orders = default_order();
+        orders.insert(orders.end(), {megatron_order, outermost_order});
+        fail("an order has no '" + axis + "'", name_hint(axis, orders));
+      }
+    }
     if (key == mode_key && value != "as_written" && value != "fastest") fail(value, "as_written or fastest");
     if (!is_word && key != "sequence_parallel" && key != mode_key && !is_number)
       fail(value + " is no number", "1, 2, ...");

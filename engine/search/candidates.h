@@ -21,8 +21,8 @@ ModelLimits model_limits(const RunConfig& config);
 
 // Values that a number of the strategy, or `mode`, may have: {"tensor": {"8"}}.
 using FixedNumbers = std::map<std::string, std::vector<std::string>>;
-// "tensor=8", "zero=0,1", "mode=fastest", "recompute=none,full". Throws Failure (bad_argument) where there is no such
-// number or value.
+// "tensor=8", "zero=0,1", "mode=fastest", "recompute=none,full", "order=replicas_outermost", "order=data pipeline
+// tensor". Throws Failure (bad_argument) where there is no such number or value.
 void fix(FixedNumbers& fixed, const std::string& text);
 
 struct Candidate {
@@ -37,14 +37,14 @@ struct Candidate {
 //     x expert divides the batch
 //   sequence_parallel   false; true with tensor parallelism, where context x tensor divides the length
 //   zero                0; 1, 2 with replicas and without fsdp (3 is fsdp)
-//   virtual_stages      1; with a pipeline also those of which the layers are a multiple; pipeline_schedule 1f1b, and
-//   of
-//                       one chunk gpipe and zero_bubble
+//   virtual_stages      1; with a pipeline also those of which the layers are a multiple; pipeline_schedule
+//                       1f1b, and of one chunk gpipe and zero_bubble
 //   microbatch_size     divisors of the sequences of a replica, with which the schedule can be
 //   recompute           none, selective, full (none alone without an optimizer)
-//   order               that of Megatron: replicas within stages; and with replicas outermost
+//   order               megatron: replicas within stages; with both replicas_outermost
 //   mode                as_written
-// `fixed` leaves those with its values alone; a fixed number may have values that are not listed here.
+// `fixed` leaves those with its values alone; a fixed number may have values that are not listed here. Where a value
+// has no effect (a schedule without a pipeline, sequence_parallel without tensor parallelism) it leaves nothing out.
 std::vector<Candidate> candidates(const ModelLimits& limits, int64_t devices, const FixedNumbers& fixed);
 
 // The run of a candidate.

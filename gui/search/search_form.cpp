@@ -38,7 +38,6 @@ SearchForm::SearchForm(QWidget* parent)
       devices_(whole_field(1, static_cast<int>(Mesh::max_devices), inner_)),
       seconds_(whole_field(0, 86400, inner_)),
       objective_(new QComboBox(inner_)),
-      recompute_(new QComboBox(inner_)),
       memory_(limit_field(tr(" GiB"), 1, inner_)),
       time_(limit_field(tr(" s"), 3, inner_)) {
   setObjectName("searchForm");
@@ -60,10 +59,19 @@ SearchForm::SearchForm(QWidget* parent)
   add_number("virtual_stages", tr("virtual stages"), tr("Model chunks of each stage."));
   add_number("zero", tr("ZeRO"), tr("Stage: 0 nothing, 1 optimizer state, 2 gradients too; 3 is fsdp."));
   add_number("microbatch_size", tr("microbatch"), tr("Sequences of one replica at a time."));
-  recompute_->addItem(tr("any"), "");
-  for (const char* policy : {"none", "selective", "full"}) recompute_->addItem(policy, policy);
-  add(tr("recompute"), "searchRecompute", tr("What backward recomputes: nothing, attention, or whole layers."),
-      recompute_);
+  add_words("recompute", tr("recompute"), tr("What backward recomputes: nothing, attention, or whole layers."),
+            {{tr("any"), {}}, {tr("none"), {"none"}}, {tr("selective"), {"selective"}}, {tr("full"), {"full"}}});
+  add_words("sequence_parallel", tr("sequence"),
+            tr("Whether what is between tensor-parallel layers is split along the sequence."),
+            {{tr("any"), {}}, {tr("parallel"), {"true"}}, {tr("whole"), {"false"}}});
+  add_words("pipeline_schedule", tr("schedule"), tr("Of a pipeline's microbatches; virtual stages have 1f1b."),
+            {{tr("any"), {}}, {"1f1b", {"1f1b"}}, {"gpipe", {"gpipe"}}, {"zero_bubble", {"zero_bubble"}}});
+  add_words("order", tr("replicas"),
+            tr("Where a pipeline's replicas are: within its stages, as Megatron has them, or outermost, so that a "
+               "replica's stages are neighbours."),
+            {{tr("any"), {}}, {tr("in stages"), {"megatron"}}, {tr("outermost"), {"replicas_outermost"}}});
+  add_words("mode", tr("layouts"), tr("Of arrays between the layers: as the strategy writes them, or the fastest."),
+            {{tr("as written"), {}}, {tr("fastest"), {"fastest"}}, {tr("both"), {"as_written", "fastest"}}});
   memory_->setSpecialValueText(tr("device's"));
   add(tr("memory"), "searchMemory", tr("The most memory of a device; without a number what the machine has."), memory_);
   time_->setSpecialValueText(tr("any"));
@@ -78,8 +86,7 @@ SearchForm::SearchForm(QWidget* parent)
       tr("Ends after this time with a proved gap; without a number when the result is exact."), seconds_);
   for (QSpinBox* box : {devices_, seconds_}) connect(box, &QSpinBox::valueChanged, this, &SearchForm::changed);
   for (QDoubleSpinBox* box : {memory_, time_}) connect(box, &QDoubleSpinBox::valueChanged, this, &SearchForm::changed);
-  for (QComboBox* box : {objective_, recompute_})
-    connect(box, &QComboBox::currentIndexChanged, this, &SearchForm::changed);
+  connect(objective_, &QComboBox::currentIndexChanged, this, &SearchForm::changed);
   arrange();
 }
 
@@ -110,6 +117,17 @@ void SearchForm::add_number(const std::string& key, const QString& caption, cons
   connect(line, &QLineEdit::returnPressed, this, &SearchForm::startWanted);
 }
 
+void SearchForm::add_words(const std::string& key, const QString& caption, const QString& tip,
+                           const std::vector<std::pair<QString, std::vector<std::string>>>& choices) {
+  Words& words = words_.emplace_back(key, new QComboBox(inner_), std::vector<std::vector<std::string>>());
+  for (const auto& [text, values] : choices) {
+    words.box->addItem(text);
+    words.values.push_back(values);
+  }
+  add(caption, "search_" + qt(key), tip, words.box);
+  connect(words.box, &QComboBox::currentIndexChanged, this, &SearchForm::changed);
+}
+
 void SearchForm::judge(const Number& number) {
   const QString fault = allowed_numbers(number.line->text()).fault;
   mark_invalid(number.line, !fault.isEmpty());
@@ -135,8 +153,9 @@ SearchWish SearchForm::wish() const {
     const AllowedNumbers allowed = allowed_numbers(number.line->text());
     if (!allowed.is_any()) wish.numbers[number.key] = allowed;
   }
-  if (const QString policy = recompute_->currentData().toString(); !policy.isEmpty())
-    wish.recompute = {policy.toStdString()};
+  for (const Words& words : words_)
+    if (const auto& values = words.values[static_cast<size_t>(words.box->currentIndex())]; !values.empty())
+      wish.words[words.key] = values;
   if (memory_->value() > 0) wish.at_most_memory = memory_->value() * gibibyte;
   if (time_->value() > 0) wish.at_most_seconds = time_->value();
   wish.objective = static_cast<SearchObjective>(objective_->currentData().toInt());

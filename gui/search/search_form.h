@@ -43,8 +43,17 @@ class SearchForm : public QScrollArea {
     QString tip;
   };
 
+  struct Words {
+    std::string key;
+    QComboBox* box;
+    std::vector<std::vector<std::string>> values;  // of each choice
+  };
+
   void add(const QString& caption, const QString& name, const QString& tip, QWidget* field);
   void add_number(const std::string& key, const QString& caption, const QString& tip);
+  // A list of choices for a word of the strategy; without values: what the search chooses by itself.
+  void add_words(const std::string& key, const QString& caption, const QString& tip,
+                 const std::vector<std::pair<QString, std::vector<std::string>>>& choices);
   void judge(const Number& number);
   void arrange();
 
@@ -52,8 +61,9 @@ class SearchForm : public QScrollArea {
   QGridLayout* grid_;
   std::vector<std::pair<QWidget*, QWidget*>> rows_;  // label and field
   std::vector<Number> numbers_;
+  std::vector<Words> words_;
   QSpinBox *devices_, *seconds_;
-  QComboBox *objective_, *recompute_;
+  QComboBox* objective_;
   QDoubleSpinBox *memory_, *time_;
   int columns_ = 0;
 };

@@ -48,7 +48,7 @@ SearchRequest search_request(const RunConfig& config, const SearchWish& wish) {
   check_dimensions(config, limits);
   for (const auto& [key, allowed] : wish.numbers)
     request.fixed[key] = allowed_values(allowed, key, limits, wish.devices);
-  if (!wish.recompute.empty()) request.fixed["recompute"] = wish.recompute;
+  for (const auto& [key, words] : wish.words) request.fixed[key] = words;
   request.at_most_memory = wish.at_most_memory;
   request.at_most_seconds = wish.at_most_seconds;
   request.objective = wish.objective;

@@ -13,10 +13,10 @@ namespace shardscope {
 // What a search is to find, as the page's form has it.
 struct SearchWish {
   int64_t devices = 1;
-  std::map<std::string, AllowedNumbers> numbers;  // by the strategy's key: "tensor"; those that are not any
-  std::vector<std::string> recompute;             // policies; empty: all
-  std::optional<double> at_most_memory;           // bytes of a device
-  std::optional<double> at_most_seconds;          // of a step
+  std::map<std::string, AllowedNumbers> numbers;          // by the strategy's key: "tensor"; those that are not any
+  std::map<std::string, std::vector<std::string>> words;  // by the key of --fix: "recompute"; those that are not any
+  std::optional<double> at_most_memory;                   // bytes of a device
+  std::optional<double> at_most_seconds;                  // of a step
   SearchObjective objective = SearchObjective::time;
   std::optional<double> budget_seconds;
   bool operator==(const SearchWish&) const = default;

@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSignalSpy>
 #include <QSpinBox>
 #include <QTableView>
@@ -15,6 +16,7 @@
 #include "engine/search/conclusion.h"
 #include "gui/compare/compare_page.h"
 #include "gui/document/edits.h"
+#include "gui/search/search_form.h"
 #include "gui/search/search_page.h"
 #include "gui/window/presets.h"
 #include "tests/gui/window_case.h"
@@ -60,8 +62,8 @@ class SearchPageTest : public WindowCase {
   void fix_some() {
     type("search_pipeline", "1");
     type("search_microbatch_size", "2");
-    auto* recompute = find<QComboBox>("searchRecompute");
-    recompute->setCurrentIndex(recompute->findData("none"));
+    auto* recompute = find<QComboBox>("search_recompute");
+    recompute->setCurrentText("none");
   }
 
   void click_start() { QTest::mouseClick(find<QPushButton>("searchStart"), Qt::LeftButton); }
@@ -133,6 +135,27 @@ class SearchPageTest : public WindowCase {
     QCOMPARE(plan().hash, hash);
     QVERIFY(document().config() == before && !document().is_modified());
     QVERIFY(find<QLabel>("searchNote")->text().contains("Exact"));
+  }
+
+  void each_choice_of_the_form_is_a_value_of_fix_with_candidates() {
+    const auto form = window_->findChild<SearchForm*>();
+    int choices = 0;
+    for (QComboBox* box : form->findChildren<QComboBox*>(QRegularExpression("^search_"))) {
+      const std::string key = box->objectName().mid(7).toStdString();
+      for (int choice = 0; choice < box->count(); ++choice) {
+        box->setCurrentIndex(choice);
+        const SearchRequest request = search_request(document().config(), form->wish());
+        QCOMPARE(request.fixed.contains(key), choice > 0);
+        QVERIFY(!candidates(model_limits(request.plan.config), 4, request.fixed).empty());
+        for (const std::string& value : choice > 0 ? request.fixed.at(key) : std::vector<std::string>()) {
+          FixedNumbers fixed;
+          fix(fixed, key + "=" + value);
+          ++choices;
+        }
+      }
+      box->setCurrentIndex(0);
+    }
+    QCOMPARE(choices, 3 + 2 + 3 + 2 + 3);
   }
 
   void a_click_selects_and_pins_a_second_one_takes_and_undo_gives_it_back() {

@@ -4,6 +4,8 @@
 #include <QTest>
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <stop_token>
@@ -65,7 +67,7 @@ class SearchTest : public QObject {
     QTest::addColumn<std::string>("machine");
     QTest::addColumn<int>("devices");
     QTest::addColumn<QStringList>("fixed");
-    const QStringList some = {"order=", "microbatch_size=2,4", "pipeline_schedule=1f1b"};
+    const QStringList some = {"order=megatron", "microbatch_size=2,4", "pipeline_schedule=1f1b"};
     QTest::newRow("llama 2") << std::string("llama_tiny") << std::string("\"dgx_h100\"") << 2 << some;
     QTest::newRow("llama 4 tensor") << std::string("llama_tiny") << std::string("\"dgx_a100_80gb\"") << 4
                                     << some + QStringList{"context=1", "fsdp=1"};
@@ -85,10 +87,7 @@ class SearchTest : public QObject {
     QFETCH(int, devices);
     QFETCH(QStringList, fixed);
     SearchRequest request = request_of(preset, machine, devices);
-    for (const QString& text : fixed) {
-      if (text == "order=") request.fixed["order"] = {""};
-      else fix(request.fixed, text.toStdString());
-    }
+    for (const QString& text : fixed) fix(request.fixed, text.toStdString());
     const std::vector<Found> all = brute_force(request);
     QVERIFY(all.size() >= 10 && all.size() <= 2000);
     const Bounds bounds(request.plan, request.devices);
@@ -193,7 +192,7 @@ class SearchTest : public QObject {
   void a_limit_leaves_out_what_is_above_it() {
     SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 2);
     request.fixed["recompute"] = {"none"};
-    request.fixed["order"] = {""};
+    request.fixed["order"] = {"megatron"};
     const SearchResult free = search(request);
     request.at_most_memory = free.fastest.front().memory_bytes - 1;
     const SearchResult limited = search(request);
@@ -294,8 +293,42 @@ class SearchTest : public QObject {
     }
   }
 
+  // A value that is fixed leaves the candidates that have it, and those to which it is nothing.
+  void a_fixed_word_leaves_what_has_it_and_what_it_does_not_concern() {
+    const SearchRequest request = request_of("llama_tiny", "", 8);
+    const ModelLimits limits = model_limits(request.plan.config);
+    const std::vector<Candidate> all = candidates(limits, 8, {});
+    const auto is_piped = [](const StrategyConfig& s) { return s.pipeline > 1; };
+    const std::map<std::string, std::function<bool(const StrategyConfig&)>> laws = {
+        {"sequence_parallel=true", [](const StrategyConfig& s) { return s.sequence_parallel || s.tensor == 1; }},
+        {"sequence_parallel=false", [](const StrategyConfig& s) { return !s.sequence_parallel; }},
+        {"pipeline_schedule=gpipe",
+         [&](const StrategyConfig& s) { return !is_piped(s) || s.pipeline_schedule == "gpipe"; }},
+        {"pipeline_schedule=1f1b,zero_bubble", [](const StrategyConfig& s) { return s.pipeline_schedule != "gpipe"; }},
+        {"order=megatron", [](const StrategyConfig& s) { return s.order.empty(); }},
+        {"order=replicas_outermost",
+         [&](const StrategyConfig& s) { return !is_piped(s) || s.data * s.fsdp == 1 || !s.order.empty(); }},
+        {"mode=as_written", [](const StrategyConfig&) { return true; }},
+    };
+    for (const auto& [text, law] : laws) {
+      FixedNumbers fixed;
+      fix(fixed, text);
+      std::vector<Candidate> expected;
+      std::ranges::copy_if(all, std::back_inserter(expected), [&](const Candidate& one) { return law(one.strategy); });
+      QVERIFY2(candidates(limits, 8, fixed) == expected && !expected.empty(), text.c_str());
+      QVERIFY2(text == "mode=as_written" || expected.size() < all.size(), text.c_str());
+    }
+    FixedNumbers fixed;
+    fix(fixed, "order=tensor data");
+    for (const Candidate& one : candidates(limits, 8, fixed)) {
+      QVERIFY(one.strategy.order.size() <= 2 && one.strategy.devices() == 8);
+      QVERIFY(plan_request(run_of(request.plan.config, one)).config.strategy);
+    }
+  }
+
   void a_number_that_is_none_is_refused_with_those_there_are() {
-    for (const char* text : {"tensr=8", "tensor", "tensor=", "tensor=x", "mode=slow", "sequence_parallel=1"}) {
+    for (const char* text : {"tensr=8", "tensor", "tensor=", "tensor=x", "mode=slow", "sequence_parallel=1",
+                             "pipeline_schedule=1f1", "order=megatrn", "order=data tensr"}) {
       FixedNumbers fixed;
       const Error error = error_of([&] { fix(fixed, text); });
       QCOMPARE(error.code, std::string("bad_argument"));
