@@ -168,14 +168,30 @@ class Verification {
     }
   }
 
+  // By program value: the last run that adds to it, of values that add up over the microbatches; else -1.
+  std::vector<int> last_additions(const Sequence& sequence) const {
+    std::vector<int> last(program_.values.size(), -1), last_of_task(program_.tasks.size(), -1);
+    for (size_t run = 0; run < sequence.runs.size(); ++run)
+      last_of_task[sequence.runs[run].task] = static_cast<int>(run);
+    for (size_t t = 0; t < last_of_task.size(); ++t) {
+      if (last_of_task[t] < 0) continue;
+      for (const Instruction& instruction : program_.tasks[t].instructions) {
+        if (!instruction.as<Compute>() || !graph_.ops[instruction.op].definition->accumulates()) continue;
+        for (int output : instruction.results()) last[output] = std::max(last[output], last_of_task[t]);
+      }
+    }
+    return last;
+  }
+
   void order(const Sequence& sequence) const {
+    const std::vector<int> last_addition = last_additions(sequence);
     std::vector<bool> defined(program_.values.size());
     for (size_t v = 0; v < defined.size(); ++v) {
       const ProgramValue& value = program_.values[v];
       defined[v] = is_source(value, graph_) && value.sharding.partial == 0 && value.stage == sequence.stage;
     }
-    for (const TaskRun& run : sequence.runs) {
-      const Task& task = program_.tasks[run.task];
+    for (int r = 0; r < static_cast<int>(sequence.runs.size()); ++r) {
+      const Task& task = program_.tasks[sequence.runs[static_cast<size_t>(r)].task];
       std::vector<bool> named(program_.values.size());
       for (int input : task.inputs) {
         named[input] = true;
@@ -186,6 +202,10 @@ class Verification {
         for (int input : instruction.operands()) {
           if (!named[input]) {
             fail(fmt::format("operand {} is used before it is defined", text_.value(input)),
+                 text_.instruction(instruction));
+          }
+          if (last_addition[input] > r) {
+            fail(fmt::format("operand {} is read before the last microbatch is added to it", text_.value(input)),
                  text_.instruction(instruction));
           }
         }

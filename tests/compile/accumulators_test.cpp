@@ -1,0 +1,64 @@
+#include <QTest>
+#include <algorithm>
+
+#include "engine/compile/settings.h"
+#include "engine/graph/op_definition.h"
+#include "tests/base/errors_of.h"
+#include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace accumulators_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+// Sums over the microbatches of a step, in the plans of all presets.
+class AccumulatorsTest : public QObject {
+  Q_OBJECT
+
+  static bool adds_up(const Plan& plan, const Task& task) {
+    return std::ranges::any_of(task.instructions, [&](const Instruction& instruction) {
+      return instruction.as<Compute>() && plan.graph->ops[instruction.op].definition->accumulates();
+    });
+  }
+
+ private slots:
+  void a_program_that_reads_a_sum_before_its_last_microbatch_is_refused_data() {
+    QTest::addColumn<std::string>("preset");
+    for (const SystemPreset& preset : system_presets()) QTest::newRow(preset.name.c_str()) << preset.name;
+  }
+
+  // The last run that adds to sums is put behind all others: the update then reads a part of them.
+  void a_program_that_reads_a_sum_before_its_last_microbatch_is_refused() {
+    QFETCH(std::string, preset);
+    std::vector<std::string> settings = system_preset(preset).small;
+    std::erase_if(settings, [](const std::string& one) { return one.starts_with("mesh.pipeline"); });
+    settings.emplace_back("schedule.microbatches=2");
+    const Plan plan = compile(plan_request(system_run(preset, settings)));
+    verify(plan.program, *plan.graph, plan.mesh);
+    int planted = 0;
+    for (size_t s = 0; s < plan.program.sequences.size(); ++s) {
+      Program program = plan.program;
+      Sequence& sequence = program.sequences[s];
+      if (sequence.purpose != Purpose::train_step) continue;
+      const auto last = std::ranges::find_if(sequence.runs.rbegin(), sequence.runs.rend(), [&](const TaskRun& run) {
+        return adds_up(plan, program.tasks[run.task]);
+      });
+      QVERIFY(last != sequence.runs.rend());
+      const TaskRun moved = *last;
+      sequence.runs.erase(std::next(last).base());
+      sequence.runs.push_back(moved);
+      const Error error = error_of([&] { verify(program, *plan.graph, plan.mesh); });
+      QCOMPARE(error.code, std::string("invalid_program"));
+      QVERIFY2(error.message.find("before the last microbatch is added") != std::string::npos, error.message.c_str());
+      ++planted;
+    }
+    QVERIFY(planted > 0);
+  }
+};
+
+REGISTER_TEST(AccumulatorsTest)
+
+}  // namespace accumulators_test
+
+#include "accumulators_test.moc"
