@@ -8,7 +8,6 @@
 
 #include "engine/compile/file_paths.h"
 #include "gui/compare/side_by_side.h"
-#include "gui/document/edits.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/in_picture.h"
@@ -117,7 +116,7 @@ void MachinesTab::add() {
 
 void MachinesTab::remove() {
   const int chosen = column();
-  if (chosen < 1) return;
+  if (!is_other(chosen)) return;
   QStringList names = others_;
   names.removeAll(model_->machines()[chosen]);
   set_others(names);
@@ -125,8 +124,8 @@ void MachinesTab::remove() {
 
 void MachinesTab::start() {
   swept_ = workspace_.document.config();
-  std::vector<RunConfig> configs{swept_};
-  for (const QString& name : model_->machines().mid(1)) configs.push_back(with_machine(swept_, name.toStdString()));
+  std::vector<RunConfig> configs;
+  for (int column = 0; column < model_->columnCount(); ++column) configs.push_back(config_of(column));
   sweep_.start(std::move(configs));
 }
 
@@ -136,17 +135,36 @@ bool MachinesTab::is_of_shown_config() const {
   return own == workspace_.document.config();
 }
 
+QString MachinesTab::shown_machine() const {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  return plan ? qt(plan->machine.name) : tr("shown");
+}
+
+bool MachinesTab::is_other(int column) const {
+  return column >= 0 && column < model_->columnCount() && model_->machines()[column] != shown_machine();
+}
+
+// A machine that was shown before keeps what the document had changed of it.
+RunConfig MachinesTab::config_of(int column) const {
+  RunConfig config = workspace_.document.config();
+  if (!is_other(column)) return config;
+  if (column >= std::ssize(sweep_.plans())) return with_machine(config, model_->machines()[column].toStdString());
+  config.machine = sweep_.plans()[static_cast<size_t>(column)].config.machine;
+  return config;
+}
+
 void MachinesTab::take(int chosen) {
-  if (chosen < 1 || chosen >= model_->columnCount()) return;
-  choose_machine(workspace_.document, model_->machines()[chosen]);
+  if (is_other(chosen)) workspace_.document.edit(config_of(chosen), tr("machine %1").arg(model_->machines()[chosen]));
 }
 
 void MachinesTab::show_columns() {
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  const QString shown = plan ? qt(plan->machine.name) : tr("shown");
-  QStringList names = others_;
-  names.removeAll(shown);
-  names.prepend(shown);
+  const QString shown = shown_machine();
+  QStringList names;
+  for (const QString& name : model_->machines())
+    if (name == shown || others_.contains(name) || !sweep_.plans().empty()) names << name;
+  for (const QString& name : others_)
+    if (!names.contains(name)) names << name;
+  if (!names.contains(shown)) names.prepend(shown);
   if (names != model_->machines()) {
     sweep_.forget();
     model_->set_machines(names);
@@ -164,8 +182,8 @@ void MachinesTab::show_state() {
   progress_->setRange(0, static_cast<int>(sweep_.plans().size()));
   progress_->setValue(sweep_.done());
   const int chosen = column();
-  remove_->setEnabled(chosen >= 1);
-  take_->setEnabled(chosen >= 1);
+  remove_->setEnabled(is_other(chosen));
+  take_->setEnabled(is_other(chosen));
   table_->setEnabled(!is_old);
   note_->set_out_of_date(is_old);
   if (running) {

@@ -13,7 +13,8 @@
 namespace shardscope {
 
 // The shown strategy on its own machine and on others that a person names, planned in the background: a machine a
-// column. Which they are is kept between starts of the program.
+// column. Which they are is kept between starts of the program. A machine that is taken stays where it is in the table,
+// and so does the one that it replaces.
 class MachinesTab : public QWidget {
   Q_OBJECT
  public:
@@ -30,7 +31,10 @@ class MachinesTab : public QWidget {
   void show_columns();
   void show_state();
   bool is_of_shown_config() const;
-  int column() const;  // the selected one, or -1
+  QString shown_machine() const;  // that of the plan
+  bool is_other(int column) const;
+  RunConfig config_of(int column) const;  // of the document, on the column's machine
+  int column() const;                     // the selected one, or -1
 
   Workspace& workspace_;
   PlanSweep sweep_;
