@@ -176,7 +176,8 @@ class Verification {
     for (size_t t = 0; t < last_of_task.size(); ++t) {
       if (last_of_task[t] < 0) continue;
       for (const Instruction& instruction : program_.tasks[t].instructions) {
-        if (!instruction.as<Compute>() || !graph_.ops[instruction.op].definition->accumulates()) continue;
+        if (!instruction.as<Compute>() || instruction.op == no_id) continue;
+        if (!graph_.ops[instruction.op].definition->accumulates()) continue;
         for (int output : instruction.results()) last[output] = std::max(last[output], last_of_task[t]);
       }
     }
