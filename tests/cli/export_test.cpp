@@ -357,9 +357,10 @@ class ExportTest : public QObject {
     process.start(QCoreApplication::applicationFilePath(), {"export", preset("workshop_3d"), "--to", "perfetto", pipe});
     const int reader = ::open(pipe.toUtf8().constData(), O_RDONLY);  // who writes is about to wait for what is read
     QVERIFY(reader >= 0);
-    // One that comes between looking for it and waiting for the reader is only seen with the next.
+    // One that comes between looking for it and waiting for the reader is only seen with the next; a second one while
+    // the first is being answered would kill.
     do ::kill(static_cast<pid_t>(process.processId()), SIGINT);
-    while (!process.waitForFinished(200));
+    while (!process.waitForFinished(5000));
     const ProgramResult result = finish(process);
     ::close(reader);
     QCOMPARE(result.code, exit_by_signal + SIGINT);
