@@ -4,7 +4,6 @@
 #include <map>
 
 #include "engine/base/error.h"
-#include "engine/graph/op_definition.h"
 
 namespace shardscope {
 
@@ -102,7 +101,7 @@ class Lives {
       for (int value : instruction.destinations()) {
         lives_[value].first = lives_[value].last = position;
         made_in_[value] = task;
-        accumulates_[value] = instruction.as<Compute>() && graph_.ops[instruction.op].definition->accumulates();
+        accumulates_[value] = accumulates(instruction, graph_);
       }
     }
   }

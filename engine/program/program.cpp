@@ -176,8 +176,7 @@ class Verification {
     for (size_t t = 0; t < last_of_task.size(); ++t) {
       if (last_of_task[t] < 0) continue;
       for (const Instruction& instruction : program_.tasks[t].instructions) {
-        if (!instruction.as<Compute>() || instruction.op == no_id) continue;
-        if (!graph_.ops[instruction.op].definition->accumulates()) continue;
+        if (!accumulates(instruction, graph_)) continue;
         for (int output : instruction.results()) last[output] = std::max(last[output], last_of_task[t]);
       }
     }
@@ -241,6 +240,10 @@ const Sequence& Program::main(int stage) const {
 
 bool is_source(const ProgramValue& value, const Graph& graph) {
   return !value.moved && value.graph_value != no_id && graph.values[value.graph_value].kind != ValueKind::result;
+}
+
+bool accumulates(const Instruction& instruction, const Graph& graph) {
+  return instruction.as<Compute>() && instruction.op != no_id && graph.ops[instruction.op].definition->accumulates();
 }
 
 void verify(const Program& program, const Graph& graph, const Mesh& mesh) { Verification(program, graph, mesh).run(); }

@@ -38,6 +38,9 @@ struct Program {
 // There before any task runs: a parameter, a state, an input, as it is stored.
 bool is_source(const ProgramValue& value, const Graph& graph);
 
+// Its result adds up over the microbatches of a step.
+bool accumulates(const Instruction& instruction, const Graph& graph);
+
 // So many collectives of a group may be started and not done, as Communicator::max_open_tickets.
 inline constexpr size_t most_open_collectives = 16;
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/graph/op_definition.h"
-
 namespace shardscope {
 
 namespace {
@@ -89,7 +87,7 @@ class InUse {
     const Task& own = task_of(task);
     for (int place = 0; place < own.size(); ++place) {
       const Instruction& instruction = own.issued(place);
-      const bool adds_up = accumulates(instruction);
+      const bool adds_up = accumulates(instruction, graph_);
       const CollectiveDone* done = instruction.as<CollectiveDone>();
       const int made_at = done ? own.order.place(done->start) : place;
       for (const int value : instruction.results()) {
@@ -108,13 +106,6 @@ class InUse {
       if (workspace < 0) continue;
       for (const TaskRun* run : runs(task).of) add(workspace, 0, run->first + place, run->first + place);
     }
-  }
-
-  bool accumulates(const Instruction& instruction) const {
-    const OpDefinition* definition = instruction.kind() == InstructionKind::compute && instruction.op != no_id
-                                         ? graph_.ops[instruction.op].definition
-                                         : nullptr;
-    return definition && definition->accumulates();
   }
 
   // Of what a run has made: by the run of the same microbatch where the reader has one for each.

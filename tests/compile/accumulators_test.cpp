@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "engine/compile/settings.h"
-#include "engine/graph/op_definition.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
@@ -17,9 +16,8 @@ class AccumulatorsTest : public QObject {
   Q_OBJECT
 
   static bool adds_up(const Plan& plan, const Task& task) {
-    return std::ranges::any_of(task.instructions, [&](const Instruction& instruction) {
-      return instruction.as<Compute>() && plan.graph->ops[instruction.op].definition->accumulates();
-    });
+    return std::ranges::any_of(task.instructions,
+                               [&](const Instruction& instruction) { return accumulates(instruction, *plan.graph); });
   }
 
  private slots:
