@@ -21,7 +21,6 @@ namespace {
 constexpr const char* mode_key = "mode";
 constexpr const char* megatron_order = "megatron";
 constexpr const char* outermost_order = "replicas_outermost";
-const std::vector<std::string> schedules_of_strategies = {"1f1b", "gpipe", "zero_bubble"};
 
 std::vector<std::string> fixable() {
   std::vector<std::string> names = run_file::names(run_file::strategy());
@@ -139,8 +138,9 @@ class Enumeration {
     for (int64_t count : numbers("virtual_stages", chunks)) {
       strategy_.virtual_stages = count;
       const bool has_effect = strategy_.pipeline > 1;
-      const std::vector<std::string> only = {"1f1b"};
-      for (const std::string& schedule : has_effect&& count == 1 ? schedules_of_strategies : only) {
+      std::vector<std::string> schedules = {"1f1b"};
+      if (has_effect && count == 1) schedules = strategy_schedules();
+      for (const std::string& schedule : schedules) {
         if (has_effect && !allows("pipeline_schedule", schedule)) continue;
         strategy_.pipeline_schedule = schedule;
         choose_order();
@@ -201,6 +201,11 @@ class Enumeration {
 
 }  // namespace
 
+const std::vector<std::string>& strategy_schedules() {
+  static const std::vector<std::string> schedules = {"1f1b", "gpipe", "zero_bubble"};
+  return schedules;
+}
+
 ModelLimits model_limits(const RunConfig& config) {
   RunConfig alone = with_strategy(config, {});
   const ForwardGraph forward = build_forward(alone);
@@ -238,8 +243,8 @@ void fix(FixedNumbers& fixed, const std::string& text) {
   for (const std::string& value : values) {
     const bool is_number = number_of<int64_t>(value).value_or(-1) >= 0;
     if (key == "sequence_parallel" && value != "true" && value != "false") fail(value, "true or false");
-    if (key == "pipeline_schedule" && std::ranges::count(schedules_of_strategies, value) == 0)
-      fail("there is no schedule '" + value + "'", name_hint(value, schedules_of_strategies));
+    if (key == "pipeline_schedule" && std::ranges::count(strategy_schedules(), value) == 0)
+      fail("there is no schedule '" + value + "'", name_hint(value, strategy_schedules()));
     if (key == "order") {
       for (const std::string& axis : axes_of_order(value)) {
         if (std::ranges::count(default_order(), axis) > 0) continue;

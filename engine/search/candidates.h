@@ -19,6 +19,9 @@ struct ModelLimits {
 };
 ModelLimits model_limits(const RunConfig& config);
 
+// That a strategy's pipeline_schedule may name; with virtual stages 1f1b is the interleaved one.
+const std::vector<std::string>& strategy_schedules();
+
 // Values that a number of the strategy, or `mode`, may have: {"tensor": {"8"}}.
 using FixedNumbers = std::map<std::string, std::vector<std::string>>;
 // "tensor=8", "zero=0,1", "mode=fastest", "recompute=none,full", "order=replicas_outermost", "order=data pipeline

@@ -64,8 +64,10 @@ SearchForm::SearchForm(QWidget* parent)
   add_words("sequence_parallel", tr("sequence"),
             tr("Whether what is between tensor-parallel layers is split along the sequence."),
             {{tr("any"), {}}, {tr("parallel"), {"true"}}, {tr("whole"), {"false"}}});
+  Choices schedules{{tr("any"), {}}};
+  for (const std::string& schedule : strategy_schedules()) schedules.push_back({qt(schedule), {schedule}});
   add_words("pipeline_schedule", tr("schedule"), tr("Of a pipeline's microbatches; virtual stages have 1f1b."),
-            {{tr("any"), {}}, {"1f1b", {"1f1b"}}, {"gpipe", {"gpipe"}}, {"zero_bubble", {"zero_bubble"}}});
+            schedules);
   add_words("order", tr("replicas"),
             tr("Where a pipeline's replicas are: within its stages, as Megatron has them, or outermost, so that a "
                "replica's stages are neighbours."),
@@ -117,8 +119,7 @@ void SearchForm::add_number(const std::string& key, const QString& caption, cons
   connect(line, &QLineEdit::returnPressed, this, &SearchForm::startWanted);
 }
 
-void SearchForm::add_words(const std::string& key, const QString& caption, const QString& tip,
-                           const std::vector<std::pair<QString, std::vector<std::string>>>& choices) {
+void SearchForm::add_words(const std::string& key, const QString& caption, const QString& tip, const Choices& choices) {
   Words& words = words_.emplace_back(key, new QComboBox(inner_), std::vector<std::vector<std::string>>());
   for (const auto& [text, values] : choices) {
     words.box->addItem(text);

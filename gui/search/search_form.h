@@ -43,6 +43,7 @@ class SearchForm : public QScrollArea {
     QString tip;
   };
 
+  using Choices = std::vector<std::pair<QString, std::vector<std::string>>>;  // with their values
   struct Words {
     std::string key;
     QComboBox* box;
@@ -52,8 +53,7 @@ class SearchForm : public QScrollArea {
   void add(const QString& caption, const QString& name, const QString& tip, QWidget* field);
   void add_number(const std::string& key, const QString& caption, const QString& tip);
   // A list of choices for a word of the strategy; without values: what the search chooses by itself.
-  void add_words(const std::string& key, const QString& caption, const QString& tip,
-                 const std::vector<std::pair<QString, std::vector<std::string>>>& choices);
+  void add_words(const std::string& key, const QString& caption, const QString& tip, const Choices& choices);
   void judge(const Number& number);
   void arrange();
 
