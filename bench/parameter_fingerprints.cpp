@@ -6,11 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/number_text.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/settings.h"
 #include "engine/config/parse.h"
@@ -56,12 +55,11 @@ nlohmann::json fingerprints(const RunConfig& config, int64_t steps) {
 }
 
 int64_t parse_steps(const char* text) {
-  int64_t steps = 0;
-  const auto [end, error] = std::from_chars(text, text + std::strlen(text), steps);
-  if (error != std::errc{} || *end || steps < 1) {
+  const auto steps = number_of<int64_t>(text);
+  if (!steps || *steps < 1) {
     throw Failure({"bad_argument", fmt::format("'{}' is not a number of steps", text), "STEPS", "a number from 1"});
   }
-  return steps;
+  return *steps;
 }
 
 }  // namespace

@@ -5,12 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <cstring>
 #include <map>
 #include <vector>
 
+#include "engine/base/number_text.h"
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
 #include "engine/machine/host_machine.h"
@@ -111,12 +110,11 @@ void measure_sizes(const RunConfig& config) {
 }
 
 int parse_count(const char* text) {
-  int count = 0;
-  const auto [end, error] = std::from_chars(text, text + std::strlen(text), count);
-  if (error != std::errc{} || *end || count < 1) {
+  const auto count = number_of<int>(text);
+  if (!count || *count < 1) {
     throw Failure({"bad_argument", fmt::format("'{}' is not a number of edits", text), "EDITS", "a number from 1"});
   }
-  return count;
+  return *count;
 }
 
 }  // namespace

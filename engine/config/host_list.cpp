@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <span>
 #include <unordered_map>
 
@@ -107,11 +106,7 @@ NumberRange range_of(std::string_view text, const Place& where) {
   const std::string_view low = text.substr(0, dash),
                          high = dash == std::string_view::npos ? low : text.substr(dash + 1);
   const auto value = [&](std::string_view digits) {
-    int result = -1;
-    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
-    const bool is_number =
-        problem == std::errc{} && end == digits.data() + digits.size() && digits.size() <= longest_name;
-    return is_number ? result : -1;
+    return digits.size() <= longest_name ? number_of<int>(digits).value_or(-1) : -1;
   };
   const NumberRange range{value(low), value(high), low.size()};
   if (range.first < 0 || range.last < range.first || range.last - range.first >= static_cast<int>(most_hosts)) {
