@@ -3,6 +3,7 @@
 #include <memory>
 #include <thread>
 
+#include "engine/base/output_file.h"
 #include "engine/base/plural.h"
 #include "engine/base/standard_streams.h"
 #include "engine/base/units.h"
@@ -112,8 +113,21 @@ std::string result_text(const SearchResult& result, const SearchRequest& request
   return text + "\n" + conclusion_of(result, request.objective) + "\n";
 }
 
+// The candidate that --write takes, of those that were found.
+void write_candidate(const SearchArguments& arguments, const SearchRequest& request, const SearchResult& result) {
+  const auto count = static_cast<int64_t>(result.fastest.size());
+  if (arguments.candidate > count) {
+    throw Failure(Error{"bad_argument", fmt::format("{} were found", counted(count, "candidate")),
+                        at_argument(fmt::format("--candidate {}", arguments.candidate)), "a number of the fastest"});
+  }
+  const Candidate& chosen = result.fastest[static_cast<size_t>(arguments.candidate - 1)].candidate;
+  write_run_file(run_of(request.plan.config, chosen), arguments.write);
+}
+
 int run_search(const SearchArguments& arguments) {
   const SearchRequest request = arguments.request();
+  if (!arguments.write.empty())
+    check_output(arguments.write, Existing::refuse, arguments.run_file.inputs(request.plan.config));
   const CancelOnSignal cancel;
   SearchResult result;
   try {
@@ -127,16 +141,13 @@ int run_search(const SearchArguments& arguments) {
     return exit_by_signal + cancel.first();
   }
   print_lines(arguments.as_json ? search_json(result, request) : result_text(result, request));
-  if (result.stopped) return exit_by_signal + cancel.first();
-  if (arguments.write.empty()) return result.fastest.empty() ? exit_failed_run : exit_ok;
-  const auto count = static_cast<int64_t>(result.fastest.size());
-  if (arguments.candidate < 1 || arguments.candidate > count) {
-    throw Failure(Error{"bad_argument", fmt::format("{} were found", counted(count, "candidate")),
-                        at_argument(fmt::format("--candidate {}", arguments.candidate)), "a number of the fastest"});
+  if (!arguments.write.empty() && !result.fastest.empty()) {
+    write_candidate(arguments, request, result);
+    if (result.stopped)
+      say(fmt::format("{}: candidate {} of what was found until then", arguments.write, arguments.candidate));
   }
-  const Candidate& chosen = result.fastest[static_cast<size_t>(arguments.candidate - 1)].candidate;
-  write_run_file(run_of(request.plan.config, chosen), arguments.write);
-  return exit_ok;
+  if (result.stopped) return exit_by_signal + cancel.first();
+  return result.fastest.empty() ? exit_failed_run : exit_ok;
 }
 
 }  // namespace
@@ -169,6 +180,7 @@ void add_search(CLI::App& app, CommandLine& line) {
   write->type_name("OUT");
   command->add_option("--candidate", arguments->candidate, "write this one of the fastest instead")
       ->type_name("K")
+      ->check(CLI::Range(1, 10))
       ->needs(write);
   line.help(command)
       .paragraph(
@@ -188,7 +200,9 @@ void add_search(CLI::App& app, CommandLine& line) {
           "better "
           "by the gap at most. The result is the same for any number of threads. `--json` counts what `--heuristic` "
           "dropped (`space.dropped_by_heuristic`) and says whether the search was `stopped`.")
-      .paragraph("The code is 1 where nothing is within the limits. Ctrl+C ends the search with what is found so far.")
+      .paragraph(
+          "The code is 1 where nothing is within the limits. Ctrl+C ends the search with what is found so far, "
+          "which `--write` writes, too.")
       .example("shardrun search run.json --devices 64 --machine dgx_h100 --seconds 60", "on eight nodes, for a minute")
       .example("shardrun search run.json --fix tensor=8 --at-most memory=70GB --write best.json",
                "with eight-way tensor parallelism, and the fastest as a run file");

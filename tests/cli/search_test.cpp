@@ -3,7 +3,9 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
+#include <QTemporaryFile>
 #include <QtTest>
+#include <csignal>
 
 #include "tests/cli/program.h"
 
@@ -66,6 +68,43 @@ class SearchTest : public QObject {
     QFile one(data), two(imported);
     QVERIFY(one.open(QIODevice::ReadOnly) && two.open(QIODevice::ReadOnly));
     QCOMPARE(two.readAll(), one.readAll());
+  }
+
+  void what_an_interrupted_search_found_is_printed_and_written() {
+    const QTemporaryDir folder;
+    const QString out = folder.filePath("best.json");
+    for (int delay = 200;; delay *= 2) {
+      QProcess process;
+      process.start(QCoreApplication::applicationFilePath(),
+                    {"search", preset("llama_tiny"), "--devices", "64", "--machine", "dgx_h100", "--json", "--write",
+                     out, "--threads", "1"});
+      QVERIFY(process.waitForStarted());
+      QTest::qWait(delay);
+      ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+      const ProgramResult result = finish(process);
+      QVERIFY2(result.code != 0, "the search ended before its interrupt");
+      const QJsonObject json = QJsonDocument::fromJson(result.output.toUtf8()).object();
+      const QJsonArray fastest = json["fastest"].toArray();
+      QCOMPARE(QFile::exists(out), !fastest.isEmpty());
+      if (fastest.isEmpty()) continue;
+      QCOMPARE(result.code, 128 + SIGINT);
+      QCOMPARE(json["stopped"].toBool(), true);
+      QFile file(out);
+      QVERIFY(file.open(QIODevice::ReadOnly));
+      QCOMPARE(QJsonDocument::fromJson(file.readAll()).object()["strategy"].toObject(),
+               fastest.first().toObject()["strategy"].toObject());
+      return;
+    }
+  }
+
+  void a_file_that_exists_is_refused_before_the_search() {
+    QTemporaryFile file;
+    QVERIFY(file.open());
+    const ProgramResult result = shardrun({"search", preset("llama_tiny"), "--write", file.fileName()});
+    QCOMPARE(result.code, 2);
+    QCOMPARE(result.output, QString());
+    QVERIFY2(result.errors.contains(file.fileName()), qPrintable(result.errors));
+    QCOMPARE(file.size(), 0);
   }
 
   void bad_numbers_and_limits_are_exit_code_2_with_what_would_be_right() {
