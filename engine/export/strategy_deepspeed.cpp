@@ -17,6 +17,8 @@ std::string write_deepspeed(const PortableStrategy& portable) {
   unsaid.refuse(s.context > 1, "context", "has no context parallelism", "1");
   unsaid.refuse(s.sequence_parallel, "sequence_parallel", "has no sequence parallelism of Megatron", "false");
   unsaid.refuse(s.tensor > 1 && s.fsdp > 1, "tensor", "combines tensor parallelism with ZeRO stages 0 to 2", "1");
+  unsaid.refuse(s.fsdp > 1 && s.data > 1, "data", "splits parameters over all replicas (MiCS was removed)",
+                "1, and all replicas in fsdp");
   unsaid.refuse(s.recompute != "none", "recompute", "leaves it to the program what is recomputed", "none");
   unsaid.refuse(!s.order.empty(), "order", "has an order of its own", "leave it out");
   unsaid.finish();
@@ -25,7 +27,6 @@ std::string write_deepspeed(const PortableStrategy& portable) {
                                  {"train_micro_batch_size_per_gpu", s.microbatch_size},
                                  {"gradient_accumulation_steps", microbatches}};
   json["zero_optimization"] = {{"stage", s.fsdp > 1 ? 3 : s.zero}};
-  if (s.fsdp > 1 && s.data > 1) json["zero_optimization"]["mics_shard_size"] = s.fsdp;
   if (s.tensor > 1) json["tensor_parallel"] = {{"autotp_size", s.tensor}};
   return json.dump(2) + '\n';
 }

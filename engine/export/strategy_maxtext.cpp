@@ -11,8 +11,13 @@ namespace shardscope {
 
 namespace {
 
-// MaxText's settings (src/MaxText/configs/base.yml) as YAML. Its axes are laid on the topology by JAX. Its pipeline
-// runs all microbatches forward, then all backward. `minimal` keeps what products gave and recomputes attention.
+// MaxText's settings (src/maxtext/configs/base.yml) as YAML. Its axes are laid on the topology by JAX. Its pipeline
+// runs all microbatches forward, then all backward, and is circular unless a stage has all of its layers in one; its
+// iterations recompute all but their inputs unless that is turned off. `minimal` keeps what products gave and
+// recomputes attention.
+constexpr const char* layers_of_stage = "num_layers_per_pipeline_stage";
+constexpr const char* remat_of_iterations = "set_remat_policy_on_pipeline_iterations";
+
 std::string write_maxtext(const PortableStrategy& portable) {
   const StrategyConfig& s = portable.strategy;
   UnsaidStrategy unsaid("MaxText");
@@ -24,9 +29,14 @@ std::string write_maxtext(const PortableStrategy& portable) {
   unsaid.refuse(s.virtual_stages > 1, "virtual_stages", "has no such order of virtual stages", "1");
   unsaid.refuse(s.recompute != "none" && s.recompute != "selective" && s.recompute != "full", "recompute",
                 "recomputes no patterns of ops", "none, selective or full");
+  const int64_t microbatches = std::max<int64_t>(1, portable.batch_size / s.replicas() / s.microbatch_size);
+  unsaid.refuse(portable.layers % s.pipeline != 0, "pipeline",
+                fmt::format("cuts {} into stages of equally many", counted(portable.layers, "layer")), "a divisor");
+  unsaid.refuse(microbatches % s.pipeline != 0, "microbatch_size",
+                fmt::format("runs a multiple of its {} stages of microbatches, not {}", s.pipeline, microbatches),
+                "smaller or larger microbatches");
   unsaid.finish();
   const double devices = static_cast<double>(s.devices());
-  const int64_t microbatches = std::max<int64_t>(1, portable.batch_size / s.replicas() / s.microbatch_size);
   std::string text = fmt::format("# on {}\n", counted(s.devices(), "device"));
   const auto add = [&](const char* key, int64_t value) { text += fmt::format("{}: {}\n", key, value); };
   add("ici_data_parallelism", s.data);
@@ -36,8 +46,12 @@ std::string write_maxtext(const PortableStrategy& portable) {
   add("ici_expert_parallelism", s.expert);
   add("ici_pipeline_parallelism", s.pipeline);
   const bool piped = s.pipeline > 1;
-  if (piped) add("num_pipeline_microbatches", microbatches);
-  else if (microbatches > 1) add("gradient_accumulation_steps", microbatches);
+  if (piped) {
+    add("num_pipeline_microbatches", microbatches);
+    if (portable.layers > 0) add(layers_of_stage, portable.layers / s.pipeline);
+    if (s.recompute == "none") text += fmt::format("{}: false\n", remat_of_iterations);
+  }
+  if (!piped && microbatches > 1) add("gradient_accumulation_steps", microbatches);
   text += fmt::format("per_device_batch_size: {}\n", static_cast<double>(portable.batch_size) / devices /
                                                          static_cast<double>(piped ? 1 : microbatches));
   if (s.zero == 1) text += "shard_optimizer_over_data: true\n";
@@ -102,8 +116,15 @@ PortableStrategy read_maxtext(const std::string& text, const std::string& file, 
   }
   const bool piped = s.pipeline > 1;
   if (piped) s.pipeline_schedule = "gpipe";
-  if (settings.integer("num_pipeline_repeats", 1, -1) > 1)
-    settings.fail("num_pipeline_repeats", "a circular pipeline has no counterpart", "1");
+  const int64_t all = settings.integer("base_num_decoder_layers", layers, 0);
+  int64_t repeats = settings.integer("num_pipeline_repeats", -1, -1);
+  if (repeats == -1) repeats = all / (s.pipeline * settings.integer(layers_of_stage, 1));
+  if (piped && repeats > 1)
+    settings.fail(
+        settings.has(layers_of_stage) ? layers_of_stage : "ici_pipeline_parallelism",
+        fmt::format("{} layers in {} stages run as a circular pipeline of {} repeats, which has no counterpart", all,
+                    s.pipeline, repeats),
+        fmt::format("{}: {}", layers_of_stage, all / s.pipeline));
   const int64_t steps = settings.integer("gradient_accumulation_steps", 1);
   int64_t microbatches = steps;
   if (piped) microbatches *= settings.integer("num_pipeline_microbatches", s.pipeline, -1);
@@ -116,6 +137,7 @@ PortableStrategy read_maxtext(const std::string& text, const std::string& file, 
   if (s.recompute.starts_with("minimal")) s.recompute = "selective";
   else if (s.recompute != "none" && s.recompute != "full")
     settings.fail("remat_policy", fmt::format("'{}' has no counterpart", s.recompute), "none, minimal or full");
+  if (piped && s.recompute == "none" && settings.text(remat_of_iterations, "true") != "false") s.recompute = "full";
   settings.finish();
   return result;
 }

@@ -9,9 +9,9 @@ namespace shardscope {
 
 namespace {
 
-// torchtitan's JobConfig (torchtitan/config/job_config.py) as TOML. Its mesh is pp, dp_replicate, dp_shard, cp, tp,
-// outermost first; experts are split over devices of dp_shard. Its tensor parallelism is sequence parallel. Data
-// parallelism without shards is one without ZeRO.
+// torchtitan's JobConfig (torchtitan/config/job_config.py) as TOML, which versions from 0.3 on do not read. Its mesh is
+// pp, dp_replicate, dp_shard, cp, tp, outermost first; experts are split over devices of dp_shard. Its tensor
+// parallelism is sequence parallel. Data parallelism without shards is one without ZeRO.
 int64_t layers_of_a_stage(const PortableStrategy& portable) {
   const int64_t stages = portable.strategy.pipeline * portable.strategy.virtual_stages;
   return (portable.layers + stages - 1) / stages;
@@ -123,7 +123,7 @@ PortableStrategy read_torchtitan(const std::string& text, const std::string& fil
 }  // namespace
 
 StrategyFormat torchtitan_strategy() {
-  return {"torchtitan", "a TOML file of torchtitan", "toml", write_torchtitan, read_torchtitan};
+  return {"torchtitan", "a TOML file of torchtitan (to version 0.2)", "toml", write_torchtitan, read_torchtitan};
 }
 
 }  // namespace shardscope

@@ -116,6 +116,20 @@ torchrun --nproc_per_node 8 pretrain_gpt.py ${MODEL_PARALLEL_ARGS[@]} --micro-ba
                  .place.line,
              3);
     QCOMPARE(error("maxtext", "a: 1\nremat_policy: custom\n", 8).place.line, 2);
+    QCOMPARE(error("maxtext", "\nici_pipeline_parallelism: 4\n", 8).hint,
+             std::string("num_layers_per_pipeline_stage: 6"));
+  }
+
+  void a_pipeline_of_maxtext_is_not_circular_and_recomputes_what_was_said() {
+    const auto read = [](const std::string& settings) {
+      return find_strategy_format("maxtext")
+          ->read("ici_pipeline_parallelism: 4\nnum_layers_per_pipeline_stage: 6\n" + settings, "f", 4, 24)
+          .strategy;
+    };
+    QCOMPARE(read("").pipeline, int64_t{4});
+    QCOMPARE(read("remat_policy: none\n").recompute, std::string("full"));
+    QCOMPARE(read("remat_policy: none\nset_remat_policy_on_pipeline_iterations: false\n").recompute,
+             std::string("none"));
   }
 
   void a_configuration_of_deepspeed_has_batches_that_multiply() {
