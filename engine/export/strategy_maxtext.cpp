@@ -33,7 +33,8 @@ std::string write_maxtext(const PortableStrategy& portable) {
   unsaid.refuse(portable.layers % s.pipeline != 0, "pipeline",
                 fmt::format("cuts {} into stages of equally many", counted(portable.layers, "layer")), "a divisor");
   unsaid.refuse(microbatches % s.pipeline != 0, "microbatch_size",
-                fmt::format("runs a multiple of its {} stages of microbatches, not {}", s.pipeline, microbatches),
+                fmt::format("runs {}, no multiple of {}", counted(microbatches, "microbatch", "microbatches"),
+                            counted(s.pipeline, "stage")),
                 "smaller or larger microbatches");
   unsaid.finish();
   const double devices = static_cast<double>(s.devices());
@@ -120,11 +121,10 @@ PortableStrategy read_maxtext(const std::string& text, const std::string& file, 
   int64_t repeats = settings.integer("num_pipeline_repeats", -1, -1);
   if (repeats == -1) repeats = all / (s.pipeline * settings.integer(layers_of_stage, 1));
   if (piped && repeats > 1)
-    settings.fail(
-        settings.has(layers_of_stage) ? layers_of_stage : "ici_pipeline_parallelism",
-        fmt::format("{} layers in {} stages run as a circular pipeline of {} repeats, which has no counterpart", all,
-                    s.pipeline, repeats),
-        fmt::format("{}: {}", layers_of_stage, all / s.pipeline));
+    settings.fail(settings.has(layers_of_stage) ? layers_of_stage : "ici_pipeline_parallelism",
+                  fmt::format("{} in {} run as a circular pipeline of {}, which has no counterpart",
+                              counted(all, "layer"), counted(s.pipeline, "stage"), counted(repeats, "repeat")),
+                  fmt::format("{}: {}", layers_of_stage, all / s.pipeline));
   const int64_t steps = settings.integer("gradient_accumulation_steps", 1);
   int64_t microbatches = steps;
   if (piped) microbatches *= settings.integer("num_pipeline_microbatches", s.pipeline, -1);
