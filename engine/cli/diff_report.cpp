@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/plural.h"
-#include "engine/base/units.h"
 #include "engine/cli/text_table.h"
+#include "engine/compare/difference_rows.h"
 
 namespace shardscope {
 namespace {
@@ -19,7 +19,6 @@ constexpr size_t most_rows = 20;
 
 // "+12.3 ms", "-0.41 ms"
 std::string change_ms(double seconds) { return fmt::format("{:+.3g} ms", seconds * 1e3); }
-std::string change_bytes(double bytes) { return (bytes < 0 ? "-" : "+") + bytes_text(std::abs(bytes)); }
 
 // A heading, the first rows, and how many more there are; nothing without rows.
 template <class Line, class Row>
@@ -75,8 +74,6 @@ std::string measured_text(const Comparison& comparison) {
                          });
 }
 
-std::string or_none(const std::string& text) { return text.empty() ? "none" : text; }
-
 Json interval_json(const MeanInterval& interval) {
   return {{"count", interval.count}, {"mean_ms", interval.mean}, {"half_width_ms", interval.half_width}};
 }
@@ -121,37 +118,17 @@ Comparison compare(const ExportSource& before, const ExportSource& after) {
 }
 
 std::string comparison_text(const Comparison& comparison) {
-  const PlanDifference& plans = comparison.plans;
   using Row = std::vector<std::string>;
-  std::string text = fmt::format("Predicted step: {:.4g} ms -> {:.4g} ms ({})\n\n", plans.before_seconds * 1e3,
-                                 plans.after_seconds * 1e3, change_ms(plans.after_seconds - plans.before_seconds));
-  text += table_of("Settings", {{"Setting"}, {"A"}, {"B"}}, plans.settings, [](const PlanDifference::Setting& setting) {
-    return Row{setting.path, or_none(setting.before), or_none(setting.after)};
-  });
-  text += table_of("Predicted time of a step by cause",
-                   {{"Change", Align::right}, {"A", Align::right}, {"B", Align::right}, {"Cause"}}, plans.times,
-                   [](const PlanDifference::Time& time) {
-                     return Row{change_ms(time.after - time.before), fmt::format("{:.3g} ms", time.before * 1e3),
-                                fmt::format("{:.3g} ms", time.after * 1e3),
-                                time.note.empty() ? time.cause : fmt::format("{}, {}", time.cause, time.note)};
-                   });
-  std::vector<PlanDifference::Memory> memory = plans.memory;
-  std::erase_if(memory, [](const PlanDifference::Memory& line) { return line.before == line.after; });
-  text += table_of("Memory of the heaviest device",
-                   {{"Change", Align::right}, {"A", Align::right}, {"B", Align::right}, {"Category"}}, memory,
-                   [](const PlanDifference::Memory& memory) {
-                     return Row{change_bytes(double(memory.after - memory.before)), bytes_text(double(memory.before)),
-                                bytes_text(double(memory.after)), memory.category};
-                   });
-  text += table_of("Sent by a device in a step",
-                   {{"Change", Align::right}, {"A", Align::right}, {"B", Align::right}, {""}, {"Collective"}},
-                   plans.traffic, [](const PlanDifference::Traffic& line) {
-                     return Row{change_bytes(line.after_bytes - line.before_bytes), bytes_text(line.before_bytes),
-                                bytes_text(line.after_bytes), line.what(), line.name};
-                   });
-  text += table_of("Shardings", {{"Array"}, {"A"}, {"B"}}, plans.layouts, [](const PlanDifference::Layout& layout) {
-    return Row{layout.array, or_none(layout.before), or_none(layout.after)};
-  });
+  std::string text = step_difference_text(comparison.plans) + "\n\n";
+  for (const DifferenceSection& section : difference_sections(comparison.plans)) {
+    std::vector<TextTable::Column> columns = {{section.name_title}, {"A"}, {"B"}};
+    if (section.has_changes)
+      columns = {{"Change", Align::right}, {"A", Align::right}, {"B", Align::right}, {section.name_title}};
+    text += table_of(section.title, columns, section.rows, [&](const DifferenceRow& row) {
+      return section.has_changes ? Row{row.change, row.before, row.after, row.name}
+                                 : Row{row.name, row.before, row.after};
+    });
+  }
   return text + measured_text(comparison);
 }
 

@@ -10,6 +10,8 @@ ComparePage::ComparePage(Workspace& workspace, PinnedPlans& pins, QWidget* paren
   tabBar()->setExpanding(false);
   tabBar()->setAccessibleName(tr("What is compared"));
   setTabToolTip(addTab(new PinsTab(workspace, pins_), tr("Pinned plans")), tr("Plans that you keep, side by side."));
+  changes_ = new ChangesTab(workspace, pins_);
+  setTabToolTip(addTab(changes_, tr("Changes")), tr("What a pinned plan and the shown one differ in, by its effect."));
   sweep_ = new SweepTab(workspace);
   setTabToolTip(addTab(sweep_, tr("Meshes")), tr("All ways to lay the devices out over the axes."));
   machines_ = new MachinesTab(workspace);

@@ -63,7 +63,7 @@ const QMap<QString, QStringList> may_use = {
     {"gui/panels", {"gui/workspace"}},
     {"gui/pages", {"gui/workspace"}},
     {"gui/export", {"gui/workspace", "engine/export"}},
-    {"gui/compare", {"gui/workspace"}},
+    {"gui/compare", {"gui/workspace", "engine/compare"}},
     {"gui/search", {"gui/compare", "engine/search", "engine/export"}},
     {"gui/window", {"gui/panels", "gui/pages", "gui/export", "gui/search", "gui/help"}},
 };
