@@ -6,10 +6,11 @@
 
 #include "engine/compare/difference_rows.h"
 #include "gui/document/text.h"
-#include "gui/look/name_delegate.h"
 
 namespace shardscope {
 namespace {
+
+constexpr int most_unfolded = 12;  // of a section; those that changed less are folded up
 
 enum Column { name_column, before_column, after_column, change_column, columns };
 
@@ -23,6 +24,12 @@ QList<QStandardItem*> items_of(const DifferenceRow& row) {
     items.append(item);
   }
   return items;
+}
+
+QStandardItem* heading(const QString& text) {
+  auto* item = new QStandardItem(text);
+  item->setEditable(false);
+  return item;
 }
 
 }  // namespace
@@ -50,7 +57,7 @@ ChangesTab::ChangesTab(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
   tree_->setFrameShape(QFrame::NoFrame);
   tree_->setAlternatingRowColors(true);
   tree_->setUniformRowHeights(true);
-  tree_->setItemDelegateForColumn(name_column, new NameDelegate(tree_));
+  tree_->setTextElideMode(Qt::ElideMiddle);
   tree_->header()->setMinimumSectionSize(60);
 
   auto* from = new QLabel(tr("&From plan"), this);
@@ -58,7 +65,9 @@ ChangesTab::ChangesTab(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(10, 8, 10, 6);
   bar->addWidget(from);
+  bar->addSpacing(6);
   bar->addWidget(from_);
+  bar->addSpacing(6);
   bar->addWidget(new QLabel(tr("to the shown one"), this));
   bar->addSpacing(12);
   bar->addWidget(step_, 1);
@@ -128,14 +137,21 @@ void ChangesTab::show_difference(const PlanDifference& difference) {
   model_->setHorizontalHeaderLabels({tr("What"), from_->currentText(), tr("Shown"), tr("Change")});
   for (const DifferenceSection& section : difference_sections(difference)) {
     if (section.rows.empty()) continue;
-    auto* title = new QStandardItem(qt(section.title));
-    title->setEditable(false);
+    QStandardItem* title = heading(qt(section.title));
     QFont font = tree_->font();
     font.setBold(true);
     title->setFont(font);
-    for (const DifferenceRow& row : section.rows) title->appendRow(items_of(row));
+    QStandardItem* parent = title;
+    for (const DifferenceRow& row : section.rows) {
+      if (parent == title && title->rowCount() == most_unfolded && std::ssize(section.rows) > most_unfolded + 1) {
+        parent = heading(tr("%1 more").arg(std::ssize(section.rows) - most_unfolded));
+        title->appendRow(parent);
+      }
+      parent->appendRow(items_of(row));
+    }
     model_->appendRow(title);
-    tree_->setFirstColumnSpanned(model_->rowCount() - 1, {}, true);
+    tree_->setFirstColumnSpanned(title->row(), {}, true);
+    tree_->expand(title->index());
   }
   if (model_->rowCount() == 0) {
     show_state(tr("<b>Nothing differs</b><br>between the pinned plan and the shown one."));
@@ -144,10 +160,9 @@ void ChangesTab::show_difference(const PlanDifference& difference) {
   step_->setText(qt(step_difference_text(difference)));
   none_->setVisible(false);
   tree_->setVisible(true);
-  tree_->expandAll();
   tree_->header()->setSectionResizeMode(name_column, QHeaderView::Stretch);
-  for (int column = before_column; column < columns; ++column)
-    tree_->header()->setSectionResizeMode(column, QHeaderView::ResizeToContents);
+  const int width = tree_->fontMetrics().horizontalAdvance("P('data', None)") + 16;
+  for (int column = before_column; column < columns; ++column) tree_->header()->resizeSection(column, width);
   tree_->header()->setStretchLastSection(false);
 }
 

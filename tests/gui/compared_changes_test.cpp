@@ -28,18 +28,20 @@ class ComparedChangesTest : public WindowCase {
   QString step() { return window_->findChild<QLabel*>("changesOfStep")->text(); }
   void settle() { QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy() && !page()->is_busy(), patience); }
 
-  // What the tree shows, a line a row.
+  // What the tree has, a line a row.
   QStringList shown() {
     QStringList lines;
     const QAbstractItemModel& model = *tree()->model();
-    for (int i = 0; i < model.rowCount(); ++i) {
-      const QModelIndex section = model.index(i, 0);
-      for (int row = 0; row < model.rowCount(section); ++row) {
-        QStringList cells = {section.data().toString()};
-        for (int column = 0; column < 4; ++column) cells += model.index(row, column, section).data().toString();
-        lines += cells.join(" | ");
+    const std::function<void(const QModelIndex&, const QString&)> add = [&](const QModelIndex& parent,
+                                                                            const QString& section) {
+      for (int row = 0; row < model.rowCount(parent); ++row) {
+        QStringList cells = {section};
+        for (int column = 0; column < 4; ++column) cells += model.index(row, column, parent).data().toString();
+        if (model.hasChildren(model.index(row, 0, parent))) add(model.index(row, 0, parent), section);
+        else lines += cells.join(" | ");
       }
-    }
+    };
+    for (int i = 0; i < model.rowCount(); ++i) add(model.index(i, 0), model.index(i, 0).data().toString());
     return lines;
   }
 
