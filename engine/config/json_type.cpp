@@ -1,4 +1,4 @@
-#include "engine/machine/json_type.h"
+#include "engine/config/json_type.h"
 
 namespace shardscope {
 
@@ -22,7 +22,7 @@ JsonType<std::string> text() {
             return node.text;
           },
           [](const std::string& value) { return JsonNode::of(value); },
-          json_object({{"type", JsonNode::of(std::string("string"))}})};
+          json_object({{"type", JsonNode::of("string")}})};
 }
 
 JsonType<std::string> text_of_some_length() {
@@ -31,8 +31,7 @@ JsonType<std::string> text_of_some_length() {
             if (value && value->empty()) faults.fail(node.line, place, "empty_text", "it is empty", "a name");
             return value;
           },
-          text().write,
-          json_object({{"type", JsonNode::of(std::string("string"))}, {"minLength", JsonNode::of(int64_t{1})}})};
+          text().write, json_object({{"type", JsonNode::of("string")}, {"minLength", JsonNode::of(int64_t{1})}})};
 }
 
 JsonType<bool> flag() {
@@ -40,23 +39,21 @@ JsonType<bool> flag() {
             if (!faults.expect(node, place, Kind::boolean, "true or false")) return {};
             return node.boolean;
           },
-          [](bool value) { return JsonNode::of(value); },
-          json_object({{"type", JsonNode::of(std::string("boolean"))}})};
+          [](bool value) { return JsonNode::of(value); }, json_object({{"type", JsonNode::of("boolean")}})};
 }
 
 JsonType<double> number(double low, double high) {
-  return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<double> {
-            if (!node.is(Kind::integer) && !faults.expect(node, place, Kind::number, "a number")) return {};
-            const double value = node.is(Kind::integer) ? static_cast<double>(node.integer) : node.number;
-            if (value >= low && value <= high) return value;
-            faults.fail(node.line, place, "out_of_range", fmt::format("{} is out of range", describe(node)),
-                        fmt::format("{} to {}", low, high));
-            return {};
-          },
-          [](double value) { return JsonNode::of(value); },
-          json_object({{"type", JsonNode::of(std::string("number"))},
-                       {"minimum", JsonNode::of(low)},
-                       {"maximum", JsonNode::of(high)}})};
+  return {
+      [=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<double> {
+        if (!node.is(Kind::integer) && !faults.expect(node, place, Kind::number, "a number")) return {};
+        const double value = node.is(Kind::integer) ? static_cast<double>(node.integer) : node.number;
+        if (value >= low && value <= high) return value;
+        faults.fail(node.line, place, "out_of_range", fmt::format("{} is out of range", describe(node)),
+                    fmt::format("{} to {}", low, high));
+        return {};
+      },
+      [](double value) { return JsonNode::of(value); },
+      json_object({{"type", JsonNode::of("number")}, {"minimum", JsonNode::of(low)}, {"maximum", JsonNode::of(high)}})};
 }
 
 }  // namespace shardscope

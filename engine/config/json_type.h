@@ -45,7 +45,7 @@ JsonType<Integer> integer(Integer low, Integer high) {
             return value ? std::optional(static_cast<Integer>(*value)) : std::nullopt;
           },
           [](Integer value) { return JsonNode::of(int64_t{value}); },
-          json_object({{"type", JsonNode::of(std::string("integer"))},
+          json_object({{"type", JsonNode::of("integer")},
                        {"minimum", JsonNode::of(int64_t{low})},
                        {"maximum", JsonNode::of(int64_t{high})}})};
 }
@@ -97,7 +97,7 @@ JsonType<T> either(JsonType<T> first, JsonType<T> second, JsonNode::Kind first_k
 
 template <class T>
 JsonType<std::vector<T>> list_of(JsonType<T> item, size_t least = 0) {
-  JsonMembers schema = {{"type", JsonNode::of(std::string("array"))}, {"items", item.schema}};
+  JsonMembers schema = {{"type", JsonNode::of("array")}, {"items", item.schema}};
   if (least > 0) schema.emplace_back("minItems", JsonNode::of(static_cast<int64_t>(least)));
   return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<std::vector<T>> {
             if (!faults.expect(node, place, JsonNode::Kind::array, "a list")) return {};
@@ -122,9 +122,8 @@ JsonType<std::vector<T>> list_of(JsonType<T> item, size_t least = 0) {
 template <class Key, class T>
 JsonType<std::map<Key, T, std::less<>>> map_of(JsonType<Key> key, JsonType<T> item,
                                                std::vector<std::string> required = {}) {
-  JsonMembers schema = {{"type", JsonNode::of(std::string("object"))},
-                        {"propertyNames", key.schema},
-                        {"additionalProperties", item.schema}};
+  JsonMembers schema = {
+      {"type", JsonNode::of("object")}, {"propertyNames", key.schema}, {"additionalProperties", item.schema}};
   if (!required.empty()) schema.emplace_back("required", json_list(required));
   return {[=](const JsonNode& node, const std::string& place,
               FaultList& faults) -> std::optional<std::map<Key, T, std::less<>>> {
@@ -207,7 +206,7 @@ class ObjectKeys {
               return node;
             },
             json_object({{"description", JsonNode::of(help_)},
-                         {"type", JsonNode::of(std::string("object"))},
+                         {"type", JsonNode::of("object")},
                          {"required", json_list(necessary)},
                          {"additionalProperties", JsonNode::of(false)},
                          {"properties", json_object(std::move(properties))}})};
