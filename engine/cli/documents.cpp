@@ -3,6 +3,7 @@
 #include "engine/base/input_file.h"
 #include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
+#include "engine/cli/key_reference.h"
 #include "engine/cli/option_reference.h"
 #include "engine/cli/reference/formats.h"
 #include "engine/config/write.h"
@@ -12,7 +13,7 @@ namespace shardscope {
 // For ./run documents, and hidden: whoever has no sources has nothing to write.
 void add_documents(CLI::App& app, CommandLine& line) {
   CLI::App* command =
-      app.add_subcommand("documents", "Write commands.md and the option tables of run-file.md anew, from definitions");
+      app.add_subcommand("documents", "Write commands.md and the tables of run-file.md anew, from definitions");
   command->group("");
   auto folder = std::make_shared<std::string>();
   command->add_option("DIR", *folder, "the folder docs of the sources")->required();
@@ -20,7 +21,7 @@ void add_documents(CLI::App& app, CommandLine& line) {
     line.action = [folder] {
       constexpr int64_t most_bytes = 1 << 24;
       const std::string run_file = *folder + "/run-file.md";
-      replace_file(run_file, with_option_tables(read_text(run_file, most_bytes, "unreadable_file")));
+      replace_file(run_file, with_key_tables(with_option_tables(read_text(run_file, most_bytes, "unreadable_file"))));
       replace_file(*folder + "/commands.md", commands_document(command_reference()));
       return exit_ok;
     };

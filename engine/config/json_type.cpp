@@ -16,13 +16,33 @@ JsonNode json_list(const std::vector<std::string>& texts) {
   return node;
 }
 
-JsonType<std::string> text() {
-  return {[](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<std::string> {
-            if (!faults.expect(node, place, Kind::string, "a text")) return {};
+JsonNode with_help(std::string help, const JsonNode& schema) {
+  if (help.empty()) return schema;
+  JsonNode result = json_object({{"description", JsonNode::of(std::move(help))}});
+  for (size_t i = 0; i < schema.keys.size(); ++i)
+    if (schema.keys[i] != "description") result.add(schema.keys[i], schema.items[i]);
+  return result;
+}
+
+const JsonNode& object_schema(const JsonNode& schema) {
+  if (const JsonNode* any = schema.find("anyOf"))
+    for (const JsonNode& one : any->items)
+      if (one.find("properties")) return one;
+  return schema;
+}
+
+std::vector<std::string> keys_of(const JsonNode& schema) {
+  const JsonNode* properties = object_schema(schema).find("properties");
+  return properties ? properties->keys : std::vector<std::string>();
+}
+
+JsonType<std::string> text(const char* expected, const std::string& hint, const std::vector<std::string>& known) {
+  return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<std::string> {
+            if (!faults.expect(node, place, Kind::string, expected, hint)) return {};
             return node.text;
           },
           [](const std::string& value) { return JsonNode::of(value); },
-          json_object({{"type", JsonNode::of("string")}})};
+          known.empty() ? json_object({{"type", JsonNode::of("string")}}) : json_object({{"enum", json_list(known)}})};
 }
 
 JsonType<std::string> text_of_some_length() {

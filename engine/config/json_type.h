@@ -27,13 +27,25 @@ struct JsonType {
   std::function<std::optional<T>(const JsonNode&, const std::string& place, FaultList&)> read;
   std::function<JsonNode(const T&)> write;
   JsonNode schema;
+  // Of an object: also with the keys that are at their defaults, where these can be written.
+  std::function<JsonNode(const T&)> write_all = {};
+
+  JsonNode written(const T& value, bool all) const { return (all && write_all ? write_all : write)(value); }
 };
 
 using JsonMembers = std::vector<std::pair<std::string, JsonNode>>;
 JsonNode json_object(JsonMembers members);
 JsonNode json_list(const std::vector<std::string>& texts);
 
-JsonType<std::string> text();
+// A schema with this description, or with its own where it is empty.
+JsonNode with_help(std::string help, const JsonNode& schema);
+// Of a schema: the one of the object with keys that a value may be, itself or one of "anyOf"; and these keys.
+const JsonNode& object_schema(const JsonNode& schema);
+std::vector<std::string> keys_of(const JsonNode& schema);
+
+// `expected` and `hint` are for what is no text; `known`: what the schema lists, where others are judged elsewhere.
+JsonType<std::string> text(const char* expected = "a text", const std::string& hint = {},
+                           const std::vector<std::string>& known = {});
 JsonType<std::string> text_of_some_length();
 JsonType<bool> flag();
 JsonType<double> number(double low, double high);
@@ -61,15 +73,18 @@ std::vector<std::string> names_of(const Choices<T>& choices) {
   return names;
 }
 
+// `what` they are, for errors: a "mode" that is none of them is an unknown_mode. Of two texts for one value the first
+// is written.
 template <class T>
-JsonType<T> choice(Choices<T> choices) {
+JsonType<T> choice(Choices<T> choices, const std::string& what = "choice") {
   const std::vector<std::string> names = names_of(choices);
   return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<T> {
-            if (!faults.expect(node, place, JsonNode::Kind::string, "a string", name_hint("", names))) return {};
+            if (!faults.expect(node, place, JsonNode::Kind::string, ("a " + what).c_str(), name_hint("", names)))
+              return {};
             for (const auto& [name, value] : choices) {
               if (name == node.text) return value;
             }
-            faults.fail(node.line, place, "unknown_choice", fmt::format("unknown choice '{}'", node.text),
+            faults.fail(node.line, place, "unknown_" + what, fmt::format("unknown {} '{}'", what, node.text),
                         name_hint(node.text, names));
             return {};
           },
@@ -92,15 +107,43 @@ JsonType<T> either(JsonType<T> first, JsonType<T> second, JsonNode::Kind first_k
             return (node.is(first_kind) ? first : second).read(node, place, faults);
           },
           [=](const T& value) { return (is_first(value) ? first : second).write(value); },
-          json_object({{"anyOf", schemas}})};
+          json_object({{"anyOf", schemas}}),
+          [=](const T& value) { return (is_first(value) ? first : second).written(value, true); }};
+}
+
+// A value that may be missing, and is then not written.
+template <class T>
+JsonType<std::optional<T>> optional_of(JsonType<T> type) {
+  const auto write = [=](const std::optional<T>& value, bool all) {
+    return value ? type.written(*value, all) : JsonNode();
+  };
+  return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<std::optional<T>> {
+            return type.read(node, place, faults);
+          },
+          [=](const std::optional<T>& value) { return write(value, false); }, type.schema,
+          [=](const std::optional<T>& value) { return write(value, true); }};
+}
+
+// What only one member of an Owner says.
+template <class Owner, class T>
+JsonType<Owner> only(T Owner::*member, JsonType<T> type) {
+  return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<Owner> {
+            auto value = type.read(node, place, faults);
+            if (!value) return {};
+            Owner owner;
+            owner.*member = std::move(*value);
+            return owner;
+          },
+          [=](const Owner& owner) { return type.write(owner.*member); }, type.schema};
 }
 
 template <class T>
-JsonType<std::vector<T>> list_of(JsonType<T> item, size_t least = 0) {
+JsonType<std::vector<T>> list_of(JsonType<T> item, size_t least = 0, const char* expected = "a list",
+                                 const std::string& hint = {}) {
   JsonMembers schema = {{"type", JsonNode::of("array")}, {"items", item.schema}};
   if (least > 0) schema.emplace_back("minItems", JsonNode::of(static_cast<int64_t>(least)));
   return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<std::vector<T>> {
-            if (!faults.expect(node, place, JsonNode::Kind::array, "a list")) return {};
+            if (!faults.expect(node, place, JsonNode::Kind::array, expected, hint)) return {};
             if (node.items.size() < least) {
               faults.fail(node.line, place, "too_few", fmt::format("{} of at least {}", node.items.size(), least));
             }
@@ -151,22 +194,87 @@ JsonType<std::map<Key, T, std::less<>>> map_of(JsonType<Key> key, JsonType<T> it
           json_object(std::move(schema))};
 }
 
-// The keys of an object that stands for an Owner, in the order in which they are written. A last one is "source".
+// An object whose keys are names of the caller's choice, in the order of the file: a list of entries that have a name
+// and a value. A name that is given twice is another's fault.
+template <class Entry, class T>
+JsonType<std::vector<Entry>> entries_of(std::string Entry::*name, T Entry::*value, JsonType<T> item,
+                                        const char* expected, const std::string& hint) {
+  return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<std::vector<Entry>> {
+            if (!faults.expect(node, place, JsonNode::Kind::object, expected, hint)) return {};
+            std::vector<Entry> entries;
+            for (size_t i = 0; i < node.items.size(); ++i) {
+              const JsonNode& member = node.items[i];
+              if (node.find(node.keys[i]) != &member) continue;
+              const std::string its_place = member_place(place, node.keys[i]);
+              if (node.keys[i].empty()) faults.fail(member.line, its_place, "empty_name", "the name is empty");
+              auto read = item.read(member, its_place, faults);
+              if (!read) continue;
+              Entry& entry = entries.emplace_back();
+              entry.*name = node.keys[i];
+              entry.*value = std::move(*read);
+            }
+            return entries;
+          },
+          [=](const std::vector<Entry>& entries) {
+            JsonNode node = JsonNode::object();
+            for (const Entry& entry : entries) node.add(entry.*name, item.write(entry.*value));
+            return node;
+          },
+          json_object({{"type", JsonNode::of("object")},
+                       {"propertyNames", json_object({{"minLength", JsonNode::of(int64_t{1})}})},
+                       {"additionalProperties", item.schema}})};
+}
+
+// The keys of an object that stands for an Owner, in the order in which they are written; "source" is the last one of
+// an Owner that has one. `hint`: what such an object looks like.
 template <class Owner>
 class ObjectKeys {
  public:
   using Check = std::function<void(const Owner&, const JsonNode&, const std::string& place, FaultList&)>;
 
-  explicit ObjectKeys(std::string help) : help_(std::move(help)) {}
+  explicit ObjectKeys(std::string help, std::string hint = {}) : help_(std::move(help)), hint_(std::move(hint)) {}
 
+  // `example` of its value, as JSON, is for the hint where it is missing.
   template <class T>
-  ObjectKeys& required(std::string key, T Owner::*member, JsonType<T> type, std::string help) {
-    return add(std::move(key), member, std::move(type), std::move(help), true);
+  ObjectKeys& required(std::string key, T Owner::*member, JsonType<T> type, std::string help,
+                       std::string example = "...") {
+    return add(std::move(key), member, std::move(type), std::move(help), true, true, std::move(example));
+  }
+  // Need not be there, and is always written.
+  template <class T>
+  ObjectKeys& written(std::string key, T Owner::*member, JsonType<T> type, std::string help) {
+    return add(std::move(key), member, std::move(type), std::move(help), false, true);
   }
   // Its default is that of a new Owner; a value that equals it is not written.
   template <class T>
   ObjectKeys& optional(std::string key, T Owner::*member, JsonType<T> type, std::string help) {
-    return add(std::move(key), member, std::move(type), std::move(help), false);
+    return add(std::move(key), member, std::move(type), std::move(help), false, false);
+  }
+  // A key that is read, and not kept.
+  template <class T>
+  ObjectKeys& unkept(std::string key, JsonType<T> type, std::string help) {
+    fields_.push_back({std::move(key),
+                       false,
+                       false,
+                       {},
+                       [=](const JsonNode& node, const std::string& place, Owner&, FaultList& faults) {
+                         return type.read(node, place, faults).has_value();
+                       },
+                       [](const Owner&, bool) { return JsonNode(); },
+                       [](const Owner&) { return true; },
+                       with_help(std::move(help), type.schema)});
+    return *this;
+  }
+  // An object of its own whose keys are of the same Owner.
+  ObjectKeys& inner(std::string key, ObjectKeys keys, bool required, std::string example) {
+    const auto is_default = [fields = keys.fields_](const Owner& owner) {
+      for (const Field& field : fields)
+        if (!field.is_default(owner)) return false;
+      return true;
+    };
+    fields_.push_back({std::move(key), required, required, std::move(example), keys.reader(), keys.writer(), is_default,
+                       keys.schema()});
+    return *this;
   }
   // What no single key can say, asked where the object had no fault so far.
   ObjectKeys& check(Check check) {
@@ -175,73 +283,94 @@ class ObjectKeys {
   }
 
   JsonType<Owner> type() {
-    optional("source", &Owner::source, text(), "Where the numbers are from, and when.");
-    run_file::Keys names;
-    JsonMembers properties;
-    std::vector<std::string> necessary;
-    for (const Field& field : fields_) {
-      names.push_back({field.key, field.required, "..."});
-      properties.emplace_back(field.key, field.schema);
-      if (field.required) necessary.push_back(field.key);
-    }
-    return {[fields = fields_, names, check = check_](const JsonNode& node, const std::string& place,
-                                                      FaultList& faults) -> std::optional<Owner> {
-              if (!faults.expect(node, place, JsonNode::Kind::object, "an object")) return {};
-              const size_t before = faults.count();
-              Owner owner;
-              faults.check_keys(node, place, names);
-              for (const Field& field : fields) {
-                if (const JsonNode* value = node.find(field.key)) {
-                  field.read(*value, member_place(place, field.key), owner, faults);
-                }
-              }
-              if (check && faults.count() == before) check(owner, node, place, faults);
-              return owner;
-            },
-            [fields = fields_](const Owner& owner) {
-              JsonNode node = JsonNode::object();
-              for (const Field& field : fields) {
-                if (field.required || !field.is_default(owner)) node.add(field.key, field.write(owner));
-              }
-              return node;
-            },
-            json_object({{"description", JsonNode::of(help_)},
-                         {"type", JsonNode::of("object")},
-                         {"required", json_list(necessary)},
-                         {"additionalProperties", JsonNode::of(false)},
-                         {"properties", json_object(std::move(properties))}})};
+    if constexpr (requires { &Owner::source; })
+      optional("source", &Owner::source, text(), "Where the numbers are from, and when.");
+    return {
+        [read = reader()](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<Owner> {
+          Owner owner;
+          return read(node, place, owner, faults) ? std::optional(std::move(owner)) : std::nullopt;
+        },
+        [write = writer()](const Owner& owner) { return write(owner, false); }, schema(),
+        [write = writer()](const Owner& owner) { return write(owner, true); }};
   }
 
  private:
+  // Whether the value is of the right kind, whatever it says.
+  using Reader = std::function<bool(const JsonNode&, const std::string& place, Owner&, FaultList&)>;
+  using Writer = std::function<JsonNode(const Owner&, bool all)>;
+
   struct Field {
     std::string key;
-    bool required;
-    std::function<void(const JsonNode&, const std::string&, Owner&, FaultList&)> read;
-    std::function<JsonNode(const Owner&)> write;
+    bool required, always;
+    std::string example;
+    Reader read;
+    Writer write;
     std::function<bool(const Owner&)> is_default;
     JsonNode schema;
   };
 
   template <class T>
-  ObjectKeys& add(std::string key, T Owner::*member, JsonType<T> type, std::string help, bool required) {
-    JsonMembers schema = {{"description", JsonNode::of(std::move(help))}};
-    for (size_t i = 0; i < type.schema.keys.size(); ++i) {
-      if (type.schema.keys[i] != "description") schema.emplace_back(type.schema.keys[i], type.schema.items[i]);
-    }
+  ObjectKeys& add(std::string key, T Owner::*member, JsonType<T> type, std::string help, bool required, bool always,
+                  std::string example = {}) {
+    JsonNode schema = with_help(std::move(help), type.schema);
     const JsonNode standard = type.write(Owner().*member);
     const bool is_plain = !standard.is(JsonNode::Kind::array) && !standard.is(JsonNode::Kind::object);
-    if (!required && is_plain && !standard.is(JsonNode::Kind::null)) schema.emplace_back("default", standard);
-    fields_.push_back({std::move(key), required,
+    if (!required && is_plain && !standard.is(JsonNode::Kind::null)) schema.add("default", standard);
+    fields_.push_back({std::move(key), required, always, std::move(example),
                        [=](const JsonNode& node, const std::string& place, Owner& owner, FaultList& faults) {
-                         if (auto value = type.read(node, place, faults)) owner.*member = std::move(*value);
+                         auto value = type.read(node, place, faults);
+                         if (value) owner.*member = std::move(*value);
+                         return value.has_value();
                        },
-                       [=](const Owner& owner) { return type.write(owner.*member); },
-                       [=](const Owner& owner) { return owner.*member == Owner().*member; },
-                       json_object(std::move(schema))});
+                       [=](const Owner& owner, bool all) { return type.written(owner.*member, all); },
+                       [=](const Owner& owner) { return owner.*member == Owner().*member; }, std::move(schema)});
     return *this;
   }
 
-  std::string help_;
+  Reader reader() const {
+    run_file::Keys names;
+    for (const Field& field : fields_) names.push_back({field.key, field.required, field.example});
+    return [fields = fields_, names, check = check_, hint = hint_](const JsonNode& node, const std::string& place,
+                                                                   Owner& owner, FaultList& faults) {
+      if (!faults.expect(node, place, JsonNode::Kind::object, "an object", hint)) return false;
+      const size_t before = faults.count();
+      faults.check_keys(node, place, names);
+      for (const Field& field : fields)
+        if (const JsonNode* value = node.find(field.key))
+          field.read(*value, member_place(place, field.key), owner, faults);
+      if (check && faults.count() == before) check(owner, node, place, faults);
+      return true;
+    };
+  }
+
+  Writer writer() const {
+    return [fields = fields_](const Owner& owner, bool all) {
+      JsonNode node = JsonNode::object();
+      for (const Field& field : fields) {
+        const bool is_said = field.always || !field.is_default(owner);
+        if (!is_said && !all) continue;
+        JsonNode value = field.write(owner, all);
+        if (is_said || !value.is(JsonNode::Kind::null)) node.add(field.key, std::move(value));
+      }
+      return node;
+    };
+  }
+
+  JsonNode schema() const {
+    JsonMembers properties;
+    std::vector<std::string> necessary;
+    for (const Field& field : fields_) {
+      properties.emplace_back(field.key, field.schema);
+      if (field.required) necessary.push_back(field.key);
+    }
+    return json_object({{"description", JsonNode::of(help_)},
+                        {"type", JsonNode::of("object")},
+                        {"required", json_list(necessary)},
+                        {"additionalProperties", JsonNode::of(false)},
+                        {"properties", json_object(std::move(properties))}});
+  }
+
+  std::string help_, hint_;
   std::vector<Field> fields_;
   Check check_;
 };

@@ -10,6 +10,7 @@
 #include "engine/config/place.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"
+#include "engine/config/run_keys.h"
 #include "engine/config/strategy.h"
 
 namespace shardscope {
@@ -89,11 +90,12 @@ JsonNode settable_document(const RunConfig& config) {
   if (!document.find("precision")) document.add("precision", JsonNode::object());
   if (strategy) {
     add_degrees(*document.find("strategy"), *config.strategy);
-    if (!document.find("schedule"))
-      document.add("schedule", JsonNode::object())
-          .add("overlap", JsonNode::of(run_file::overlap_modes()[static_cast<size_t>(config.schedule.overlap)]));
   }
-  if (!document.find("schedule")) document.add("schedule", to_node(config.schedule));
+  if (!document.find("schedule")) {
+    JsonNode& schedule = document.add("schedule", schedule_type().write(config.schedule));
+    for (const char* key : {"microbatches", "rematerialise"})
+      if (strategy) schedule.remove(key);
+  }
   if (!strategy && !document.find("pipeline")) document.add("pipeline", to_node(config.pipeline));
   if (!document.find("lint")) document.add("lint", JsonNode::object());
   if (!document.find("lint")->find("off")) document.find("lint")->add("off", JsonNode::object());
@@ -330,7 +332,7 @@ class Overrides {
   bool add_key(const std::vector<PlaceStep>& steps, const std::string& text, const std::string& path) {
     JsonNode* section = document_.find(steps[0].name);
     const std::vector<std::string> keys =
-        run_file::names(steps[0].name == "strategy" ? run_file::strategy() : run_file::schedule());
+        steps[0].name == "strategy" ? run_file::names(run_file::strategy()) : keys_of(schedule_type().schema);
     if (!section || std::ranges::count(keys, steps[1].name) == 0) return false;
     put_at(*section, steps[1].name, as_json(text).value_or(JsonNode::of(text)), path);
     return true;

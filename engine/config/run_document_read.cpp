@@ -10,14 +10,12 @@
 #include "engine/config/read_strategy.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"
+#include "engine/config/run_keys.h"
 
 namespace shardscope {
 namespace {
 
 using Kind = JsonNode::Kind;
-
-constexpr const char* rematerialise_hint =
-    R"("none", "full", "attention", "mlp", a pattern of names of ops such as "**/gelu", or a list of these)";
 
 class RunDocumentReader {
  public:
@@ -41,7 +39,7 @@ class RunDocumentReader {
     read_options("data", config.data);
     read_options("optimizer", config.optimizer);
     read_precision(config.precision);
-    read_schedule(config.schedule);
+    read_section("schedule", schedule_type(), config.schedule);
     read_pipeline(config.pipeline);
     read_lint(config.lint);
     read_machine(config.machine);
@@ -74,6 +72,12 @@ class RunDocumentReader {
                                         int64_t high) {
     const JsonNode* member = node.find(key);
     return member ? faults_.integer(*member, member_place(path, key), low, high) : std::nullopt;
+  }
+
+  template <class T>
+  void read_section(const char* key, const JsonType<T>& type, T& value) {
+    const JsonNode* node = document_.find(key);
+    if (auto read = node ? type.read(*node, key, faults_) : std::nullopt) value = std::move(*read);
   }
 
   // Without a strategy mesh and sharding are required.
@@ -278,30 +282,6 @@ class RunDocumentReader {
     faults_.fail(node.line, path, fmt::format("unknown_{}", what), fmt::format("unknown {} '{}'", what, node.text),
                  name_hint(node.text, legal));
     return "";
-  }
-
-  void read_schedule(ScheduleConfig& schedule) {
-    const JsonNode* node = document_.find("schedule");
-    if (!node || !faults_.expect(*node, "schedule", Kind::object, "an object", "such as {\"microbatches\": 4}")) return;
-    faults_.check_keys(*node, "schedule", run_file::schedule());
-    constexpr int64_t most = 4096;
-    schedule.microbatches = member_integer(*node, "schedule", "microbatches", 1, most).value_or(1);
-    schedule.rematerialised_layers = member_integer(*node, "schedule", "rematerialised_layers", 1, most).value_or(1);
-    if (const JsonNode* names = node->find("rematerialise"))
-      schedule.rematerialise = read_names(*names, "schedule.rematerialise", faults_, rematerialise_hint);
-    if (const JsonNode* overlap = node->find("overlap")) read_overlap(*overlap, schedule.overlap);
-  }
-
-  void read_overlap(const JsonNode& node, OverlapMode& overlap) {
-    if (!faults_.expect(node, "schedule.overlap", Kind::string, "a mode", "\"auto\" or \"off\"")) return;
-    const std::vector<std::string>& modes = run_file::overlap_modes();
-    const auto at = std::ranges::find(modes, node.text);
-    if (at == modes.end()) {
-      faults_.fail(node.line, "schedule.overlap", "unknown_mode", fmt::format("unknown mode '{}'", node.text),
-                   name_hint(node.text, modes));
-    } else {
-      overlap = static_cast<OverlapMode>(at - modes.begin());
-    }
   }
 
   void read_lint(LintConfig& lint) {

@@ -5,6 +5,7 @@
 #include "engine/config/place.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"
+#include "engine/config/run_keys.h"
 #include "engine/config/strategy.h"
 
 namespace shardscope {
@@ -187,15 +188,6 @@ ShardingConfig strategy_default() {
 
 }  // namespace
 
-JsonNode to_node(const ScheduleConfig& schedule) {
-  JsonNode node = JsonNode::object();
-  node.add("microbatches", JsonNode::of(schedule.microbatches));
-  node.add("rematerialise", names_node(schedule.rematerialise));
-  node.add("rematerialised_layers", JsonNode::of(schedule.rematerialised_layers));
-  node.add("overlap", JsonNode::of(run_file::overlap_modes()[static_cast<size_t>(schedule.overlap)]));
-  return node;
-}
-
 JsonNode to_node(const PipelineConfig& pipeline) {
   JsonNode node = JsonNode::object();
   node.add("axis", JsonNode::of(pipeline.axis));
@@ -224,7 +216,7 @@ JsonNode to_run_document(const RunConfig& config) {
   if (!config.optimizer.name.empty()) node.add("optimizer", to_node(config.optimizer, "optimizer"));
   if (config.precision != PrecisionConfig{}) node.add("precision", to_node(config.precision));
   if (written.schedule != ScheduleConfig{}) {
-    JsonNode& schedule = node.add("schedule", to_node(written.schedule));
+    JsonNode& schedule = node.add("schedule", schedule_type().write(written.schedule));
     if (rest && config.strategy->microbatch_size > 0) schedule.remove("microbatches");
     if (rest && !config.strategy->recompute.empty()) schedule.remove("rematerialise");
   }

@@ -85,14 +85,6 @@ const Keys& precision() {
   return keys;
 }
 
-const Keys& schedule() {
-  static const Keys keys = {{"microbatches", false, "4"},
-                            {"rematerialise", false, R"("full")"},
-                            {"rematerialised_layers", false, "2"},
-                            {"overlap", false, R"("off")"}};
-  return keys;
-}
-
 const Keys& pipeline() {
   static const Keys keys = {{"axis", true, R"("pipeline")"},
                             {"schedule", false, R"("1f1b")"},
@@ -145,11 +137,6 @@ const std::vector<std::string>& layout_modes() {
 const std::vector<std::string>& precision_recipes() {
   static const std::vector<std::string> recipes = {"f32", "bf16", "bf16_mixed", "f16_mixed", "fp8_mixed"};
   return recipes;
-}
-
-const std::vector<std::string>& overlap_modes() {
-  static const std::vector<std::string> modes = {"auto", "off"};
-  return modes;
 }
 
 const std::vector<std::string>& spec_kinds() {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "engine/config/json_type.h"
+#include "engine/config/run_config.h"
+
+namespace shardscope {
+
+// The one table of what each section of a run file says, from which reader, writer, --set, the schema, the window's
+// form and the tables of docs/run-file.md follow.
+const JsonType<ScheduleConfig>& schedule_type();
+
+// The JSON Schema of those sections, by their keys.
+const JsonNode& section_schemas();
+
+}  // namespace shardscope
