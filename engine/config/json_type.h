@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <functional>
 #include <map>
@@ -78,9 +79,9 @@ std::vector<std::string> names_of(const Choices<T>& choices) {
 template <class T>
 JsonType<T> choice(Choices<T> choices, const std::string& what = "choice") {
   const std::vector<std::string> names = names_of(choices);
+  const std::string known = fmt::format("known: {}", fmt::join(names, ", "));
   return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<T> {
-            if (!faults.expect(node, place, JsonNode::Kind::string, ("a " + what).c_str(), name_hint("", names)))
-              return {};
+            if (!faults.expect(node, place, JsonNode::Kind::string, ("a " + what).c_str(), known)) return {};
             for (const auto& [name, value] : choices) {
               if (name == node.text) return value;
             }

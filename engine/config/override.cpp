@@ -96,7 +96,7 @@ JsonNode settable_document(const RunConfig& config) {
     for (const char* key : {"microbatches", "rematerialise"})
       if (strategy) schedule.remove(key);
   }
-  if (!strategy && !document.find("pipeline")) document.add("pipeline", to_node(config.pipeline));
+  if (!strategy && !document.find("pipeline")) document.add("pipeline", pipeline_type().write(config.pipeline));
   if (!document.find("lint")) document.add("lint", JsonNode::object());
   if (!document.find("lint")->find("off")) document.find("lint")->add("off", JsonNode::object());
   if (!document.find("machine")) document.add("machine", JsonNode::of(std::string(run_file::this_host)));
@@ -384,7 +384,7 @@ class Overrides {
 
   // A type, in the place of a recipe where there is one.
   bool add_to_precision(const std::string& path, const std::string& key, const std::string& text) {
-    const std::vector<std::string> known = run_file::names(run_file::precision());
+    const std::vector<std::string> known = keys_of(precision_type().schema);
     if (std::find(known.begin(), known.end(), key) == known.end()) return false;
     JsonNode& precision = *document_.find("precision");
     if (!precision.is(Kind::object)) precision = JsonNode::object();

@@ -22,7 +22,6 @@ RunConfig read_run_document(const JsonNode& document, const std::string& file_na
 JsonNode to_run_document(const RunConfig& config);
 
 JsonNode to_node(const PartitionSpec& spec);
-JsonNode to_node(const PipelineConfig& pipeline);
 
 // Line of the value at `path`, or of the innermost value around it that the document has.
 int line_of(const JsonNode& document, const std::string& path);

@@ -38,9 +38,9 @@ class RunDocumentReader {
     read_sharding(config);
     read_options("data", config.data);
     read_options("optimizer", config.optimizer);
-    read_precision(config.precision);
+    read_section("precision", precision_type(), config.precision);
     read_section("schedule", schedule_type(), config.schedule);
-    read_pipeline(config.pipeline);
+    read_section("pipeline", pipeline_type(), config.pipeline);
     read_lint(config.lint);
     read_machine(config.machine);
     read_stack(config.stack);
@@ -229,7 +229,9 @@ class RunDocumentReader {
     if (rules && faults_.expect(*rules, "sharding.rules", Kind::array, "an array of rules")) {
       config.sharding.rules = read_rules(*rules, "sharding.rules", faults_);
     }
-    if (const JsonNode* zero = node->find("zero")) read_zero(*zero, config.sharding.zero);
+    const JsonNode* zero = node->find("zero");
+    if (auto read = zero ? zero_type().read(*zero, "sharding.zero", faults_) : std::nullopt)
+      config.sharding.zero = std::move(*read);
     const JsonNode* keep = node->find("keep");
     if (keep && faults_.expect(*keep, "sharding.keep", Kind::array, "an array of mesh axes", "such as [\"tensor\"]")) {
       for (size_t i = 0; i < keep->items.size(); ++i) {
@@ -239,49 +241,6 @@ class RunDocumentReader {
     }
     constexpr int64_t most_mib = std::numeric_limits<int64_t>::max() >> 20;
     config.sharding.memory_limit_mib = member_integer(*node, "sharding", "memory_limit_mib", 1, most_mib);
-  }
-
-  void read_zero(const JsonNode& node, ZeroConfig& zero) {
-    if (!faults_.expect(node, "sharding.zero", Kind::object, "an object", "such as {\"stage\": 1, \"axis\": \"data\"}"))
-      return;
-    faults_.check_keys(node, "sharding.zero", run_file::zero());
-    zero.stage = member_integer(node, "sharding.zero", "stage", 0, 3).value_or(0);
-    const JsonNode* axis = node.find("axis");
-    if (axis && faults_.expect(*axis, "sharding.zero.axis", Kind::string, "a mesh axis")) zero.axis = axis->text;
-  }
-
-  void read_precision(PrecisionConfig& precision) {
-    const JsonNode* node = document_.find("precision");
-    if (!node) return;
-    if (node->is(Kind::string)) {
-      precision.recipe = one_of(*node, "precision", run_file::precision_recipes(), "recipe");
-      return;
-    }
-    if (!faults_.expect(*node, "precision", Kind::object, "a recipe or an object",
-                        "such as \"bf16_mixed\", or {\"compute\": \"bf16\"}"))
-      return;
-    faults_.check_keys(*node, "precision", run_file::precision());
-    const std::vector<std::pair<const char*, std::string*>> members = {
-        {"compute", &precision.compute},     {"parameters", &precision.parameters}, {"master", &precision.master},
-        {"gradients", &precision.gradients}, {"reduction", &precision.reduction},   {"moments", &precision.moments}};
-    for (const auto& [key, value] : members) {
-      std::vector<std::string> types = {"f32", "bf16", "f16"};
-      if (value == &precision.compute) types.push_back("f8");
-      if (value == &precision.master) types = {"f32", "none"};
-      const std::string path = member_place("precision", key);
-      const JsonNode* member = node->find(key);
-      if (member && faults_.expect(*member, path, Kind::string, "a type"))
-        *value = one_of(*member, path, types, "type");
-    }
-  }
-
-  // The text, where it is one of these; else nothing, and an error.
-  std::string one_of(const JsonNode& node, const std::string& path, const std::vector<std::string>& legal,
-                     const char* what) {
-    if (std::ranges::find(legal, node.text) != legal.end()) return node.text;
-    faults_.fail(node.line, path, fmt::format("unknown_{}", what), fmt::format("unknown {} '{}'", what, node.text),
-                 name_hint(node.text, legal));
-    return "";
   }
 
   void read_lint(LintConfig& lint) {
@@ -298,28 +257,6 @@ class RunDocumentReader {
       if (reason.text.empty())
         faults_.fail(reason.line, place, "empty_name", "the reason is empty", "say why the rule does not hold here");
       lint.off.emplace_back(off->keys[i], reason.text);
-    }
-  }
-
-  void read_pipeline(PipelineConfig& pipeline) {
-    const JsonNode* node = document_.find("pipeline");
-    if (!node || !faults_.expect(*node, "pipeline", Kind::object, "an object", "such as {\"axis\": \"pipeline\"}"))
-      return;
-    faults_.check_keys(*node, "pipeline", run_file::pipeline());
-    const JsonNode* axis = node->find("axis");
-    if (axis && faults_.expect(*axis, "pipeline.axis", Kind::string, "a mesh axis")) pipeline.axis = axis->text;
-    const JsonNode* schedule = node->find("schedule");
-    if (schedule && faults_.expect(*schedule, "pipeline.schedule", Kind::string, "a schedule", "such as \"1f1b\"")) {
-      pipeline.schedule = schedule->text;
-    }
-    constexpr int64_t most = 4096;
-    pipeline.chunks = member_integer(*node, "pipeline", "chunks", 1, most).value_or(1);
-    const JsonNode* layers = node->find("layers");
-    if (!layers || !faults_.expect(*layers, "pipeline.layers", Kind::array, "numbers of layers", "such as [2, 2]"))
-      return;
-    for (size_t i = 0; i < layers->items.size(); ++i) {
-      const std::string place = element_place("pipeline.layers", i);
-      pipeline.layers.push_back(faults_.integer(layers->items[i], place, 1, most).value_or(1));
     }
   }
 

@@ -116,18 +116,6 @@ JsonNode to_node(const SpecRule& rule) {
   return node;
 }
 
-JsonNode to_node(const PrecisionConfig& precision) {
-  if (!precision.recipe.empty()) return JsonNode::of(precision.recipe);
-  JsonNode node = JsonNode::object();
-  const std::pair<const char*, const std::string&> members[] = {
-      {"compute", precision.compute},     {"parameters", precision.parameters}, {"master", precision.master},
-      {"gradients", precision.gradients}, {"reduction", precision.reduction},   {"moments", precision.moments}};
-  for (const auto& [key, value] : members) {
-    if (!value.empty()) node.add(key, JsonNode::of(value));
-  }
-  return node;
-}
-
 JsonNode to_node(const StrategyConfig& strategy) {
   const StrategyConfig none;
   JsonNode node = JsonNode::object();
@@ -150,13 +138,6 @@ JsonNode to_node(const StrategyConfig& strategy) {
   return node;
 }
 
-JsonNode zero_node(const ZeroConfig& zero) {
-  JsonNode node = JsonNode::object();
-  node.add("stage", JsonNode::of(zero.stage));
-  if (!zero.axis.empty()) node.add("axis", JsonNode::of(zero.axis));
-  return node;
-}
-
 JsonNode to_node(const ShardingConfig& sharding) {
   JsonNode node = JsonNode::object();
   node.add("mode", JsonNode::of(run_file::layout_modes()[static_cast<size_t>(sharding.mode)]));
@@ -173,7 +154,7 @@ JsonNode to_node(const ShardingConfig& sharding) {
     JsonNode& rules = node.add("rules", JsonNode::array());
     for (const SpecRule& rule : sharding.rules) rules.items.push_back(to_node(rule));
   }
-  if (sharding.zero != ZeroConfig{}) node.add("zero", zero_node(sharding.zero));
+  if (sharding.zero != ZeroConfig{}) node.add("zero", zero_type().write(sharding.zero));
   if (!sharding.keep.empty()) node.add("keep", names_list(sharding.keep));
   if (sharding.memory_limit_mib) node.add("memory_limit_mib", JsonNode::of(*sharding.memory_limit_mib));
   return node;
@@ -187,16 +168,6 @@ ShardingConfig strategy_default() {
 }
 
 }  // namespace
-
-JsonNode to_node(const PipelineConfig& pipeline) {
-  JsonNode node = JsonNode::object();
-  node.add("axis", JsonNode::of(pipeline.axis));
-  node.add("schedule", JsonNode::of(pipeline.schedule));
-  node.add("chunks", JsonNode::of(pipeline.chunks));
-  JsonNode& layers = node.add("layers", JsonNode::array());
-  for (int64_t count : pipeline.layers) layers.items.push_back(JsonNode::of(count));
-  return node;
-}
 
 JsonNode to_node(const PartitionSpec& spec) {
   JsonNode node = JsonNode::array();
@@ -214,13 +185,13 @@ JsonNode to_run_document(const RunConfig& config) {
   if (!rest || written.sharding != strategy_default()) node.add("sharding", to_node(written.sharding));
   node.add("data", to_node(config.data, "data"));
   if (!config.optimizer.name.empty()) node.add("optimizer", to_node(config.optimizer, "optimizer"));
-  if (config.precision != PrecisionConfig{}) node.add("precision", to_node(config.precision));
+  if (config.precision != PrecisionConfig{}) node.add("precision", precision_type().write(config.precision));
   if (written.schedule != ScheduleConfig{}) {
     JsonNode& schedule = node.add("schedule", schedule_type().write(written.schedule));
     if (rest && config.strategy->microbatch_size > 0) schedule.remove("microbatches");
     if (rest && !config.strategy->recompute.empty()) schedule.remove("rematerialise");
   }
-  if (written.pipeline != PipelineConfig{}) node.add("pipeline", to_node(config.pipeline));
+  if (written.pipeline != PipelineConfig{}) node.add("pipeline", pipeline_type().write(config.pipeline));
   if (!config.lint.off.empty()) {
     JsonNode& off = node.add("lint", JsonNode::object()).add("off", JsonNode::object());
     for (const auto& [rule, reason] : config.lint.off) off.add(rule, JsonNode::of(reason));

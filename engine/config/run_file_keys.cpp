@@ -73,26 +73,6 @@ const Keys& sharding() {
   return keys;
 }
 
-const Keys& zero() {
-  static const Keys keys = {{"stage", true, "1"}, {"axis", false, R"("data")"}};
-  return keys;
-}
-
-const Keys& precision() {
-  static const Keys keys = {{"compute", false, R"("bf16")"},  {"parameters", false, R"("bf16")"},
-                            {"master", false, R"("f32")"},    {"gradients", false, R"("f32")"},
-                            {"reduction", false, R"("f32")"}, {"moments", false, R"("f32")"}};
-  return keys;
-}
-
-const Keys& pipeline() {
-  static const Keys keys = {{"axis", true, R"("pipeline")"},
-                            {"schedule", false, R"("1f1b")"},
-                            {"chunks", false, "2"},
-                            {"layers", false, "[2, 2]"}};
-  return keys;
-}
-
 const Keys& lint() {
   static const Keys keys = {{"off", false, R"({"bubble": "the batch is fixed"})"}};
   return keys;
@@ -132,11 +112,6 @@ std::string choice_key(const std::string& section) { return section == "data" ? 
 const std::vector<std::string>& layout_modes() {
   static const std::vector<std::string> modes = {"fastest", "as_written"};
   return modes;
-}
-
-const std::vector<std::string>& precision_recipes() {
-  static const std::vector<std::string> recipes = {"f32", "bf16", "bf16_mixed", "f16_mixed", "fp8_mixed"};
-  return recipes;
 }
 
 const std::vector<std::string>& spec_kinds() {

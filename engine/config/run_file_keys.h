@@ -27,9 +27,6 @@ const Keys& strategy();
 const Keys& mesh();
 const Keys& mesh_axis();
 const Keys& sharding();
-const Keys& zero();
-const Keys& precision();
-const Keys& pipeline();
 const Keys& lint();
 // A line of sharding.rules, by what it has: "spec", "axes" or "largest".
 const Keys& rule_by_name();
@@ -43,7 +40,6 @@ const std::vector<std::string>& layout_modes();                    // in the ord
 inline constexpr const char* this_stack = "shardscope";            // the software stack where none is named
 inline constexpr const char* this_host = "host";                   // the machine where none is named
 inline constexpr const char* former_name_of_fastest = "cheapest";  // is read, too
-const std::vector<std::string>& precision_recipes();               // a precision by one name
 const std::vector<std::string>& spec_kinds();  // what "of" in a rule may say, in the order of SpecKind
 
 std::vector<std::string> names(const Keys& keys);
