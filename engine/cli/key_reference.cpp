@@ -49,21 +49,28 @@ std::string value_text(const JsonNode& schema) {
   return fmt::format("{}, {} to {}", type, describe(*least), describe(*most));
 }
 
-std::string default_text(const JsonNode& section, const std::string& key, const JsonNode& schema) {
-  const JsonNode* required = section.find("required");
-  if (required && std::ranges::count(required->items, key, &JsonNode::text) > 0) return "required";
-  const JsonNode* standard = schema.find("default");
-  const bool says_nothing = !standard || (standard->is(JsonNode::Kind::string) && standard->text.empty());
-  return says_nothing ? "none" : fmt::format("`{}`", print_json_line(*standard));
+// A description ends by what holds where the key is absent: "Absent: as the machine says."
+std::pair<std::string, std::string> meaning_and_default(const JsonNode& schema) {
+  std::string meaning = text_at(schema, "description");
+  const size_t absent = meaning.find(" Absent");
+  if (absent == std::string::npos) return {meaning, "none"};
+  const size_t begin = meaning.find(": ", absent) + 2;
+  return {meaning.substr(0, absent), meaning.substr(begin, meaning.size() - begin - 1)};
 }
 
-std::string key_table(const JsonNode& section) {
+std::string key_table(const JsonNode& object) {
   std::string text = "| key | value | default | meaning |\n|---|---|---|---|\n";
-  const JsonNode& object = object_schema(section);
   const JsonNode& keys = *object.find("properties");
-  for (size_t i = 0; i < keys.items.size(); ++i)
-    text += fmt::format("| `{}` | {} | {} | {} |\n", keys.keys[i], value_text(keys.items[i]),
-                        default_text(object, keys.keys[i], keys.items[i]), text_at(keys.items[i], "description"));
+  const JsonNode* required = object.find("required");
+  for (size_t i = 0; i < keys.items.size(); ++i) {
+    const std::string& key = keys.keys[i];
+    auto [meaning, standard] = meaning_and_default(keys.items[i]);
+    const JsonNode* value = keys.items[i].find("default");
+    if (value && !(value->is(JsonNode::Kind::string) && value->text.empty()))
+      standard = fmt::format("`{}`", print_json_line(*value));
+    if (required && std::ranges::count(required->items, key, &JsonNode::text) > 0) standard = "required";
+    text += fmt::format("| `{}` | {} | {} | {} |\n", key, value_text(keys.items[i]), standard, meaning);
+  }
   return text;
 }
 
@@ -76,7 +83,7 @@ std::string with_key_tables(const std::string& document) {
     if (!object_schema(sections.items[i]).find("properties")) continue;
     std::string heading = "## " + sections.keys[i];
     heading[3] = static_cast<char>(std::toupper(heading[3]));
-    text = with_table(std::move(text), heading, "| key |", key_table(sections.items[i]));
+    text = with_table(std::move(text), heading, "| key |", key_table(object_schema(sections.items[i])));
   }
   return text;
 }
