@@ -1,6 +1,7 @@
 #include "engine/cli/key_reference.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -20,15 +21,16 @@ std::string text_at(const JsonNode& schema, const char* key) {
 
 std::string value_text(const JsonNode& schema);
 
-std::string any_of(const JsonNode& schemas) {
-  std::string text;
-  for (const JsonNode& schema : schemas.items) text += (text.empty() ? "" : ", or ") + value_text(schema);
-  return text;
+std::string alternatives_text(const JsonNode& schemas) {
+  std::vector<std::string> texts;
+  for (const JsonNode& schema : schemas.items)
+    if (std::string text = value_text(schema); std::ranges::count(texts, text) == 0) texts.push_back(std::move(text));
+  return fmt::format("{}", fmt::join(texts, ", or "));
 }
 
 // What a value may be, in Markdown.
 std::string value_text(const JsonNode& schema) {
-  if (const JsonNode* any = schema.find("anyOf")) return any_of(*any);
+  if (const JsonNode* any = schema.find("anyOf")) return alternatives_text(*any);
   if (const JsonNode* choices = schema.find("enum")) {
     std::string text;
     for (const JsonNode& choice : choices->items)
@@ -36,7 +38,11 @@ std::string value_text(const JsonNode& schema) {
     return text;
   }
   const std::string type = text_at(schema, "type"), defined = text_at(schema, "$ref");
-  if (!defined.empty()) return defined.substr(defined.rfind('/') + 1);
+  if (!defined.empty()) {
+    std::string name = defined.substr(defined.rfind('/') + 1);
+    std::ranges::replace(name, '_', ' ');
+    return name;
+  }
   if (type == "boolean") return "true or false";
   if (type == "string") return "text";
   if (type == "array") {
@@ -78,9 +84,10 @@ std::string key_table(const JsonNode& object) {
 
 std::string with_key_tables(const std::string& document) {
   std::string text = document;
-  const JsonNode& sections = section_schemas();
+  const JsonNode& sections = *run_type(true).schema.find("properties");
   for (size_t i = 0; i < sections.items.size(); ++i) {
-    if (!object_schema(sections.items[i]).find("properties")) continue;
+    const JsonNode* others = object_schema(sections.items[i]).find("additionalProperties");
+    if (!others || !others->is(JsonNode::Kind::boolean)) continue;
     std::string heading = "## " + sections.keys[i];
     heading[3] = static_cast<char>(std::toupper(heading[3]));
     text = with_table(std::move(text), heading, "| key |", key_table(object_schema(sections.items[i])));

@@ -16,6 +16,12 @@ JsonNode json_list(const std::vector<std::string>& texts) {
   return node;
 }
 
+JsonNode any_of(std::vector<JsonNode> schemas) {
+  JsonNode list = JsonNode::array();
+  list.items = std::move(schemas);
+  return json_object({{"anyOf", std::move(list)}});
+}
+
 JsonNode with_help(std::string help, const JsonNode& schema) {
   if (help.empty()) return schema;
   JsonNode result = json_object({{"description", JsonNode::of(std::move(help))}});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -37,6 +38,7 @@ struct JsonType {
 using JsonMembers = std::vector<std::pair<std::string, JsonNode>>;
 JsonNode json_object(JsonMembers members);
 JsonNode json_list(const std::vector<std::string>& texts);
+JsonNode any_of(std::vector<JsonNode> schemas);
 
 // A schema with this description, or with its own where it is empty.
 JsonNode with_help(std::string help, const JsonNode& schema);
@@ -75,13 +77,20 @@ std::vector<std::string> names_of(const Choices<T>& choices) {
 }
 
 // `what` they are, for errors: a "mode" that is none of them is an unknown_mode. Of two texts for one value the first
-// is written.
+// is written, and the one that hints name.
 template <class T>
 JsonType<T> choice(Choices<T> choices, const std::string& what = "choice") {
-  const std::vector<std::string> names = names_of(choices);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const auto is_same = [&](const auto& other) { return other.second == choices[i].second; };
+    if (std::find_if(choices.begin(), choices.end(), is_same) - choices.begin() == static_cast<std::ptrdiff_t>(i))
+      names.push_back(choices[i].first);
+  }
+  const bool begins_by_vowel = std::string_view("aeiou").find(what[0]) != std::string_view::npos;
+  const std::string expected = (begins_by_vowel ? "an " : "a ") + what;
   const std::string known = fmt::format("known: {}", fmt::join(names, ", "));
   return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<T> {
-            if (!faults.expect(node, place, JsonNode::Kind::string, ("a " + what).c_str(), known)) return {};
+            if (!faults.expect(node, place, JsonNode::Kind::string, expected.c_str(), known)) return {};
             for (const auto& [name, value] : choices) {
               if (name == node.text) return value;
             }
@@ -95,20 +104,18 @@ JsonType<T> choice(Choices<T> choices, const std::string& what = "choice") {
             }
             return JsonNode();
           },
-          json_object({{"enum", json_list(names)}})};
+          json_object({{"enum", json_list(names_of(choices))}})};
 }
 
 // Either type; `is_first` tells which one a JSON value, and which one a C++ value, is of.
 template <class T>
 JsonType<T> either(JsonType<T> first, JsonType<T> second, JsonNode::Kind first_kind,
                    std::function<bool(const T&)> is_first) {
-  JsonNode schemas = JsonNode::array();
-  schemas.items = {first.schema, second.schema};
   return {[=](const JsonNode& node, const std::string& place, FaultList& faults) {
             return (node.is(first_kind) ? first : second).read(node, place, faults);
           },
           [=](const T& value) { return (is_first(value) ? first : second).write(value); },
-          json_object({{"anyOf", schemas}}),
+          any_of({first.schema, second.schema}),
           [=](const T& value) { return (is_first(value) ? first : second).written(value, true); }};
 }
 
@@ -150,7 +157,7 @@ JsonType<std::vector<T>> list_of(JsonType<T> item, size_t least = 0, const char*
             }
             std::vector<T> values;
             for (size_t i = 0; i < node.items.size(); ++i) {
-              if (auto value = item.read(node.items[i], element_place(place, i), faults)) values.push_back(*value);
+              values.push_back(item.read(node.items[i], element_place(place, i), faults).value_or(T()));
             }
             return values;
           },
@@ -364,11 +371,10 @@ class ObjectKeys {
       properties.emplace_back(field.key, field.schema);
       if (field.required) necessary.push_back(field.key);
     }
-    return json_object({{"description", JsonNode::of(help_)},
-                        {"type", JsonNode::of("object")},
-                        {"required", json_list(necessary)},
-                        {"additionalProperties", JsonNode::of(false)},
-                        {"properties", json_object(std::move(properties))}});
+    return with_help(help_, json_object({{"type", JsonNode::of("object")},
+                                         {"required", json_list(necessary)},
+                                         {"additionalProperties", JsonNode::of(false)},
+                                         {"properties", json_object(std::move(properties))}}));
   }
 
   std::string help_, hint_;

@@ -9,7 +9,6 @@
 #include "engine/base/name_pattern.h"
 #include "engine/config/place.h"
 #include "engine/config/run_document.h"
-#include "engine/config/run_file_keys.h"
 #include "engine/config/run_keys.h"
 #include "engine/config/strategy.h"
 
@@ -57,54 +56,6 @@ std::vector<Setting> settings_of(JsonNode& document) {
   return settings;
 }
 
-// Those that a strategy leaves out, each 1.
-void add_degrees(JsonNode& node, const StrategyConfig& strategy) {
-  const auto add = [&](const std::string& key, int64_t value) {
-    if (!node.find(key)) node.add(key, JsonNode::of(value));
-  };
-  for (const std::string& axis : default_order()) add(axis, degree(strategy, axis));
-  add("virtual_stages", strategy.virtual_stages);
-  add("zero", strategy.zero);
-  add("microbatch_size", strategy.microbatch_size);
-  if (!node.find("sequence_parallel")) node.add("sequence_parallel", JsonNode::of(strategy.sequence_parallel));
-}
-
-JsonNode settable_document(const RunConfig& config) {
-  JsonNode document = to_run_document(config);
-  JsonNode* strategy = document.find("strategy");
-  JsonNode* mesh = document.find("mesh");
-  if (mesh && !mesh->find("devices")) mesh->add("devices", JsonNode::array());
-  if (!document.find("sharding")) document.add("sharding", JsonNode::object());
-  JsonNode& sharding = *document.find("sharding");
-  if (!sharding.find("mode"))
-    sharding.add("mode", JsonNode::of(run_file::layout_modes()[static_cast<size_t>(config.sharding.mode)]));
-  if (!sharding.find("out")) sharding.add("out", JsonNode::array());
-  if (!sharding.find("parameters")) sharding.add("parameters", JsonNode::object());
-  if (!sharding.find("constraints")) sharding.add("constraints", JsonNode::object());
-  if (!sharding.find("rules")) sharding.add("rules", JsonNode::array());
-  if (!sharding.find("zero")) sharding.add("zero", JsonNode::object());
-  if (!sharding.find("keep") && !strategy) sharding.add("keep", JsonNode::array());
-  JsonNode& zero = *sharding.find("zero");
-  if (!zero.find("stage")) zero.add("stage", JsonNode::of(int64_t{0}));
-  if (!zero.find("axis")) zero.add("axis", JsonNode::of(std::string()));
-  if (!document.find("precision")) document.add("precision", JsonNode::object());
-  if (strategy) {
-    add_degrees(*document.find("strategy"), *config.strategy);
-  }
-  if (!document.find("schedule")) {
-    JsonNode& schedule = document.add("schedule", schedule_type().write(config.schedule));
-    for (const char* key : {"microbatches", "rematerialise"})
-      if (strategy) schedule.remove(key);
-  }
-  if (!strategy && !document.find("pipeline")) document.add("pipeline", pipeline_type().write(config.pipeline));
-  if (!document.find("lint")) document.add("lint", JsonNode::object());
-  if (!document.find("lint")->find("off")) document.find("lint")->add("off", JsonNode::object());
-  if (!document.find("machine")) document.add("machine", JsonNode::of(std::string(run_file::this_host)));
-  if (!document.find("stack")) document.add("stack", JsonNode::of(std::string(run_file::this_stack)));
-  if (!document.find("hosts")) document.add("hosts", JsonNode::of(std::string()));
-  return document;
-}
-
 std::vector<std::string> paths_of(const std::vector<Setting>& settings) {
   std::vector<std::string> paths;
   for (const Setting& setting : settings) paths.push_back(setting.path);
@@ -121,7 +72,7 @@ std::string path_hint(const std::string& path, const std::vector<std::string>& p
   for (const std::string& known : paths) {
     if (known.starts_with(section) && related.size() < 12) related.push_back(known);
   }
-  if (related.empty()) related = run_file::names(run_file::root());
+  if (related.empty()) related = keys_of(run_type(true).schema);
   return fmt::format("known: {}", fmt::join(related, ", "));
 }
 
@@ -174,7 +125,7 @@ bool is_utf8(const std::string& text) {
 class Overrides {
  public:
   Overrides(const RunConfig& config, const std::vector<std::string>& known_paths)
-      : document_(settable_document(config)), known_paths_(known_paths) {}
+      : document_(to_whole_run_document(config)), known_paths_(known_paths) {}
 
   void apply(const std::string& assignment) {
     const size_t equals = find_assignment(assignment);
@@ -332,7 +283,7 @@ class Overrides {
   bool add_key(const std::vector<PlaceStep>& steps, const std::string& text, const std::string& path) {
     JsonNode* section = document_.find(steps[0].name);
     const std::vector<std::string> keys =
-        steps[0].name == "strategy" ? run_file::names(run_file::strategy()) : keys_of(schedule_type().schema);
+        keys_of(steps[0].name == "strategy" ? strategy_type().schema : schedule_type().schema);
     if (!section || std::ranges::count(keys, steps[1].name) == 0) return false;
     put_at(*section, steps[1].name, as_json(text).value_or(JsonNode::of(text)), path);
     return true;
@@ -436,13 +387,8 @@ class Overrides {
       put_at(*axes, steps[4].name, std::move(value), path);
       return true;
     }
-    bool legal = false;
-    for (const run_file::Keys* keys :
-         {&run_file::rule_by_name(), &run_file::rule_by_axes(), &run_file::rule_by_size()}) {
-      const std::vector<std::string> names = run_file::names(*keys);
-      legal |= std::find(names.begin(), names.end(), steps[3].name) != names.end();
-    }
-    if (steps.size() != 4 || !legal || !rule.is(Kind::object)) return false;
+    if (steps.size() != 4 || std::ranges::count(rule_keys(), steps[3].name) == 0 || !rule.is(Kind::object))
+      return false;
     put_at(rule, steps[3].name, std::move(value), path);
     return true;
   }
@@ -467,7 +413,7 @@ void apply_override(RunConfig& config, std::string_view assignment, const std::v
 }
 
 std::vector<std::string> config_paths(const RunConfig& config) {
-  JsonNode document = settable_document(config);
+  JsonNode document = to_whole_run_document(config);
   return paths_of(settings_of(document));
 }
 

@@ -6,9 +6,7 @@
 
 namespace shardscope::run_file {
 
-// The keys of each object of a run file, in the order in which they are written. The parser accepts these and no
-// others, and resources/run_file.schema.json lists the same (a test compares them). The objects model, data and
-// optimizer hold hyperparameters besides, whose names the registries of models, data sources and optimizers know.
+// A key of an object, for faults.
 struct Key {
   std::string name;
   bool required = true;
@@ -21,20 +19,6 @@ using Keys = std::vector<Key>;
 // changed:
 //   2   sharding.mode "cheapest" is called "fastest"; the key "version"
 inline constexpr int64_t current_version = 2;
-
-const Keys& root();
-const Keys& strategy();
-const Keys& mesh();
-const Keys& mesh_axis();
-const Keys& sharding();
-const Keys& lint();
-// A line of sharding.rules, by what it has: "spec", "axes" or "largest".
-const Keys& rule_by_name();
-const Keys& rule_by_axes();
-const Keys& rule_by_size();
-
-// The key that names the choice: "name" in model and optimizer, "kind" in data.
-std::string choice_key(const std::string& section);
 
 const std::vector<std::string>& layout_modes();                    // in the order of LayoutMode
 inline constexpr const char* this_stack = "shardscope";            // the software stack where none is named

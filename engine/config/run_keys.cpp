@@ -1,36 +1,13 @@
 #include "engine/config/run_keys.h"
 
-#include "engine/base/name_pattern.h"
-#include "engine/config/read_specs.h"
+#include <limits>
+
+#include "engine/config/run_file_keys.h"
+#include "engine/config/run_types.h"
 
 namespace shardscope {
 
 namespace {
-
-// Of microbatches, layers and model chunks.
-JsonType<int64_t> count() { return integer<int64_t>(1, 4096); }
-
-// A name or a pattern of names, or a list of them, which is the pattern of them all.
-JsonType<std::string> names(const std::string& hint) {
-  const JsonNode name = text_of_some_length().schema;
-  JsonNode schemas = JsonNode::array();
-  schemas.items = {
-      name, json_object({{"type", JsonNode::of("array")}, {"minItems", JsonNode::of(int64_t{1})}, {"items", name}})};
-  return {[=](const JsonNode& node, const std::string& place, FaultList& faults) {
-            return std::optional(read_names(node, place, faults, hint));
-          },
-          [](const std::string& names) {
-            const std::vector<std::string> list = list_of_pattern(names);
-            return list.empty() ? JsonNode::of(names) : json_list(list);
-          },
-          json_object({{"anyOf", schemas}})};
-}
-
-JsonType<std::string> one_of(const std::vector<std::string>& names, const char* what) {
-  Choices<std::string> choices;
-  for (const std::string& name : names) choices.emplace_back(name, name);
-  return choice(choices, what);
-}
 
 JsonType<PrecisionConfig> precision_types() {
   const auto type = [](std::vector<std::string> names) { return one_of(names, "type"); };
@@ -54,6 +31,100 @@ JsonType<PrecisionConfig> precision_types() {
       .optional("moments", &PrecisionConfig::moments, type(stored),
                 "Of the optimizer's state. Absent: that of `master`, else of `parameters`.")
       .type();
+}
+
+JsonType<int64_t> version() {
+  JsonType<int64_t> type = integer<int64_t>(1, std::numeric_limits<int64_t>::max());
+  type.read = [read = type.read](const JsonNode& node, const std::string& place, FaultList& faults) {
+    const auto version = read(node, place, faults);
+    if (version.value_or(1) > run_file::current_version) {
+      faults.fail(node.line, place, "newer_version", fmt::format("this run file is of version {}", *version),
+                  fmt::format("this program reads versions up to {}; take a newer one", run_file::current_version));
+    }
+    return version;
+  };
+  type.schema = integer<int64_t>(1, run_file::current_version).schema;
+  return type;
+}
+
+JsonType<MeshAxis> mesh_axis() {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  JsonType<int64_t> size = integer<int64_t>(-most - 1, most);  // which ones are legal, Mesh says
+  size.schema = integer<int64_t>(1, Mesh::max_devices).schema;
+  JsonType<std::string> name = text("a name");
+  name.schema = text_of_some_length().schema;
+  return ObjectKeys<MeshAxis>("", R"(such as {"name": "data", "size": 4})")
+      .required("name", &MeshAxis::name, name, "", R"("data")")
+      .required("size", &MeshAxis::size, size, "", "4")
+      .type();
+}
+
+ObjectKeys<RunConfig> mesh_keys() {
+  JsonType<std::vector<MeshAxis>> axes = list_of(mesh_axis(), 0, "an array");
+  axes.schema.add("maxItems", JsonNode::of(int64_t{Mesh::max_axes}));
+  JsonType<std::vector<int>> devices = list_of(integer<int>(0, Mesh::max_devices - 1), 0, "an array of device numbers");
+  devices.schema.add("uniqueItems", JsonNode::of(true));
+  return ObjectKeys<RunConfig>("The grid of devices.")
+      .required("axes", &RunConfig::mesh_axes, axes, "Up to 7 axes, outermost first, each with `name` and `size`.",
+                R"([{"name": "data", "size": 4}])")
+      .optional("devices", &RunConfig::mesh_devices, devices,
+                "The device (rank) at each position of the row-major grid. Absent or empty: 0, 1, 2 and so on.");
+}
+
+JsonType<LintConfig> lint() {
+  using Entry = std::pair<std::string, std::string>;
+  constexpr const char* hint = R"(such as {"off": {"bubble": "the batch is fixed"}})";
+  const auto reason = some_text("a reason", "the reason is empty", "say why the rule does not hold here");
+  return ObjectKeys<LintConfig>("What `shardrun lint` is told about this run.", hint)
+      .optional("off", &LintConfig::off, entries_of(&Entry::first, &Entry::second, reason, "rules with reasons", hint),
+                "Rules of [lint](lint.md) that are turned off, each with the reason, which is shown.")
+      .type();
+}
+
+// Without a strategy mesh and sharding are required.
+ObjectKeys<RunConfig> run_keys(bool has_strategy) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  ObjectKeys<RunConfig> keys("Everything that one training run needs: model, mesh, sharding, data, optimizer.",
+                             "a run file is {\"model\": ..., \"mesh\": ..., ...}");
+  keys.unkept("version", version(), "Of the format of run files. `shardrun upgrade` writes the current one. Absent: 1.")
+      .required("model", &RunConfig::model, options("name", "model", "The network and its options."), "",
+                R"({"name": "decoder_only_transformer", ...})")
+      .optional("strategy", &RunConfig::strategy, optional_of(strategy_type()), "")
+      .inner("mesh", mesh_keys(), !has_strategy, R"({"axes": [{"name": "data", "size": 4}]})");
+  if (has_strategy) {
+    keys.optional("sharding", &RunConfig::sharding, sharding_type(), "");
+  } else {
+    keys.required("sharding", &RunConfig::sharding, sharding_type(), "",
+                  R"({"in": ["data", null], "parameters": {...}})");
+  }
+  return keys
+      .required("data", &RunConfig::data, options("kind", "data source", "The data source and its options."), "",
+                R"({"kind": "synthetic_lm", ...})")
+      .optional(
+          "optimizer", &RunConfig::optimizer,
+          options("name", "optimizer", "The optimizer and its options. Absent: the run is the forward pass alone."), "")
+      .optional("precision", &RunConfig::precision, precision_type(), "")
+      .optional("schedule", &RunConfig::schedule, schedule_type(), "")
+      .optional("pipeline", &RunConfig::pipeline, pipeline_type(), "")
+      .optional("lint", &RunConfig::lint, lint(), "")
+      .optional("machine", &RunConfig::machine,
+                named("a machine", R"(such as "host", a machine's file, or {"name": "host", "levels": {...}})",
+                      run_file::this_host),
+                "What the run is planned for: `host` (this host, as calibrated), a machine of the library, a machine's "
+                "file; an object that names one of these and gives some numbers of its own, levels by their names; or "
+                "a machine as in a machine file.")
+      .optional(
+          "stack", &RunConfig::stack,
+          named("a software stack", R"(such as "megatron", or {"name": "megatron", "attention": {"kernel": "scores"}})",
+                run_file::this_stack),
+          "The software that runs the plan on its machine, for predictions: `shardscope` (this program), "
+          "`megatron`, `nanotron`, `torchtitan`, `llm_foundry`, `maxtext`; or an object that names one of these "
+          "and gives some values of its own.")
+      .optional("hosts", &RunConfig::hosts, text("a list of hosts", R"(such as "h0:4,h1:4")"),
+                "Hosts of the ranks, in order, with how many each takes: `h0:4,h1:4`. Absent: this host alone.")
+      .required("seed", &RunConfig::seed, integer<int64_t>(0, most), "Of initial weights and dropout.", "0")
+      .required("steps", &RunConfig::steps, integer<int64_t>(1, most), "Training steps.", "10")
+      .written("deterministic", &RunConfig::deterministic, flag(), "`true`: without dropout.");
 }
 
 }  // namespace
@@ -119,25 +190,23 @@ const JsonType<PipelineConfig>& pipeline_type() {
   return type;
 }
 
-const JsonType<ZeroConfig>& zero_type() {
-  static const JsonType<ZeroConfig> type =
-      ObjectKeys<ZeroConfig>(
-          "ZeRO, on top of what the specs say: what data parallelism keeps on every device is split over a mesh axis.",
-          R"(such as {"stage": 1, "axis": "data"})")
-          .required("stage", &ZeroConfig::stage, integer<int64_t>(0, 3),
-                    "1: optimizer state; 2: and gradients; 3: and parameters, which are gathered before each use and "
-                    "dropped after it.",
-                    "1")
-          .optional("axis", &ZeroConfig::axis, text("a mesh axis"), "Absent or empty: the first axis of the mesh.")
-          .type();
-  return type;
+const JsonType<RunConfig>& run_type(bool has_strategy) {
+  static const JsonType<RunConfig> types[] = {run_keys(false).type(), run_keys(true).type()};
+  return types[has_strategy];
 }
 
-const JsonNode& section_schemas() {
-  static const JsonNode schemas = json_object({{"precision", precision_type().schema},
-                                               {"schedule", schedule_type().schema},
-                                               {"pipeline", pipeline_type().schema}});
-  return schemas;
+std::string run_schema() {
+  JsonNode schema = json_object({{"$schema", JsonNode::of("https://json-schema.org/draft/2020-12/schema")},
+                                 {"title", JsonNode::of("Shardscope run file")}});
+  const JsonNode& keys = run_type(true).schema;
+  for (size_t i = 0; i < keys.keys.size(); ++i) schema.add(keys.keys[i], keys.items[i]);
+  const auto required = [](const std::vector<std::string>& names) {
+    return json_object({{"required", json_list(names)}});
+  };
+  const JsonNode either_of = any_of({required({"strategy"}), required({"mesh", "sharding"})});
+  schema.add("anyOf", either_of.items[0]);
+  schema.add("$defs", definitions());
+  return print_json(schema);
 }
 
 }  // namespace shardscope

@@ -5,14 +5,21 @@
 
 namespace shardscope {
 
-// The one table of what each section of a run file says, from which reader, writer, --set, the schema, the window's
-// form and the tables of docs/run-file.md follow.
+// The one table of what each section of a run file says, from which reader, writer, --set, the schema and the tables of
+// docs/run-file.md follow.
+const JsonType<StrategyConfig>& strategy_type();
+const JsonType<ShardingConfig>& sharding_type();
+const JsonType<ZeroConfig>& zero_type();
 const JsonType<PrecisionConfig>& precision_type();
 const JsonType<ScheduleConfig>& schedule_type();
 const JsonType<PipelineConfig>& pipeline_type();
-const JsonType<ZeroConfig>& zero_type();
 
-// The JSON Schema of those sections, by their keys.
-const JsonNode& section_schemas();
+// The file as a whole. What mesh and sharding say together, and what a strategy stands for, read_run_document() judges.
+const JsonType<RunConfig>& run_type(bool has_strategy);
+
+std::vector<std::string> rule_keys();  // that any line of sharding.rules may have
+
+// resources/run_file.schema.json
+std::string run_schema();
 
 }  // namespace shardscope
