@@ -17,8 +17,6 @@ const JsonType<PipelineConfig>& pipeline_type();
 // The file as a whole. What mesh and sharding say together, and what a strategy stands for, read_run_document() judges.
 const JsonType<RunConfig>& run_type(bool has_strategy);
 
-std::vector<std::string> rule_keys();  // that any line of sharding.rules may have
-
 // resources/run_file.schema.json
 std::string run_schema();
 

@@ -178,12 +178,6 @@ JsonType<SpecRule> rule() {
 
 }  // namespace
 
-std::vector<std::string> rule_keys() {
-  std::vector<std::string> keys;
-  for (const RuleForm& form : forms()) std::ranges::copy(keys_of(form.type.schema), std::back_inserter(keys));
-  return keys;
-}
-
 const JsonType<ZeroConfig>& zero_type() {
   static const JsonType<ZeroConfig> type =
       ObjectKeys<ZeroConfig>(
