@@ -75,7 +75,7 @@ JsonType<LintConfig> lint() {
   using Entry = std::pair<std::string, std::string>;
   constexpr const char* hint = R"(such as {"off": {"bubble": "the batch is fixed"}})";
   const auto reason = some_text("a reason", "the reason is empty", "say why the rule does not hold here");
-  return ObjectKeys<LintConfig>("What `shardrun lint` is told about this run.", hint)
+  return ObjectKeys<LintConfig>("What `shardrun lint` leaves out for this run.", hint)
       .optional("off", &LintConfig::off, entries_of(&Entry::first, &Entry::second, reason, "rules with reasons", hint),
                 "Rules of [lint](lint.md) that are turned off, each with the reason, which is shown.")
       .type();
@@ -195,7 +195,7 @@ const JsonType<RunConfig>& run_type(bool has_strategy) {
   return types[has_strategy];
 }
 
-std::string run_schema() {
+JsonNode run_schema() {
   JsonNode schema = json_object({{"$schema", JsonNode::of("https://json-schema.org/draft/2020-12/schema")},
                                  {"title", JsonNode::of("Shardscope run file")}});
   const JsonNode& keys = run_type(true).schema;
@@ -206,7 +206,7 @@ std::string run_schema() {
   const JsonNode either_of = any_of({required({"strategy"}), required({"mesh", "sharding"})});
   schema.add("anyOf", either_of.items[0]);
   schema.add("$defs", definitions());
-  return print_json(schema);
+  return schema;
 }
 
 }  // namespace shardscope

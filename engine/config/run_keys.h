@@ -17,7 +17,7 @@ const JsonType<PipelineConfig>& pipeline_type();
 // The file as a whole. What mesh and sharding say together, and what a strategy stands for, read_run_document() judges.
 const JsonType<RunConfig>& run_type(bool has_strategy);
 
-// resources/run_file.schema.json
-std::string run_schema();
+// Its JSON Schema, with any options of models, data kinds and optimizers.
+JsonNode run_schema();
 
 }  // namespace shardscope

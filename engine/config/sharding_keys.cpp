@@ -197,10 +197,10 @@ const JsonType<ZeroConfig>& zero_type() {
 const JsonType<ShardingConfig>& sharding_type() {
   static const JsonType<ShardingConfig> type =
       ObjectKeys<ShardingConfig>("How arrays are split over the mesh. With `mesh_axes` it is a Parallax configuration.")
-          .written("mode", &ShardingConfig::mode, mode(),
-                   "`fastest`: what no spec pins is laid out for the least predicted time of a step under the memory "
-                   "limit; `as_written`: the specs alone decide, by propagation. `cheapest` is the former name of "
-                   "`fastest`.")
+          .written(
+              "mode", &ShardingConfig::mode, mode(),
+              "`fastest`: what no spec pins is laid out for the least predicted time of a step under the memory "
+              "limit; `as_written`: the specs alone decide, by propagation. The third is a former name of `fastest`.")
           .written("in", &ShardingConfig::in, spec(), "Spec of the model's inputs. Absent or `[]`: left to the rules.")
           .written("out", &ShardingConfig::out, spec(),
                    "Spec of the model's output. Absent or `[]`: left to the rules; without one it is replicated.")

@@ -27,7 +27,7 @@ const fs::path root = SHARDSCOPE_SOURCE_DIR;
 json read(const fs::path& path) { return json::parse(std::ifstream(path)); }
 
 const json& schema() {
-  static const json whole = read(root / "resources" / "run_file.schema.json");
+  static const json whole = json::parse(print_json(run_schema()));
   return whole;
 }
 
@@ -48,13 +48,6 @@ class SchemaTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void the_schema_is_that_of_the_tables_that_the_parser_reads_by() {
-    const std::string expected = SHARDSCOPE_BINARY_DIR "/run_file.schema.json";
-    std::ofstream(expected) << run_schema();
-    QVERIFY2(read(root / "resources" / "run_file.schema.json").dump() == json::parse(run_schema()).dump(),
-             ("copy " + expected + " to it").c_str());
-  }
-
   void every_preset_and_every_written_config_is_accepted() {
     int presets = 0;
     for (const auto& entry : fs::directory_iterator(root / "presets")) {
