@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/cli/document_table.h"
 #include "engine/cli/text_table.h"
 #include "engine/data/data_kind.h"
 #include "engine/optim/optimizer.h"
@@ -114,17 +115,8 @@ std::string option_owners_json(const std::vector<OptionOwner>& owners) {
 
 std::string with_option_tables(const std::string& document) {
   std::string text = document;
-  for (const OptionOwner& owner : option_owners()) {
-    const size_t chapter = text.find(fmt::format("\n#### {}\n", owner.name));
-    const size_t next = chapter == std::string::npos ? chapter : text.find("\n#", chapter + 2);
-    const size_t table = chapter == std::string::npos ? chapter : text.find("\n| option |", chapter);
-    if (table >= next)
-      throw Failure(Error{"no_chapter", fmt::format("{} '{}' has no chapter with a table", owner.section, owner.name),
-                          in_file("docs/run-file.md"),
-                          fmt::format("a heading '#### {}', text, and a line '| option |'", owner.name)});
-    const size_t end = std::min(text.find("\n\n", table), text.size() - 1);
-    text.replace(table + 1, end - table, markdown_table(*owner.options));
-  }
+  for (const OptionOwner& owner : option_owners())
+    text = with_table(std::move(text), "#### " + owner.name, "| option |", markdown_table(*owner.options));
   return text;
 }
 

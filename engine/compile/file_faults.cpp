@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/compile/compile.h"
-#include "engine/config/run_file_keys.h"
+#include "engine/config/run_keys.h"
 
 namespace shardscope {
 
@@ -13,7 +13,7 @@ std::vector<Error> all_faults(const ReadRunFile& read, const std::filesystem::pa
       return error.code != "unknown_key" && is_inside(error.place.path, section);
     });
   };
-  std::vector<std::string> unread = run_file::names(run_file::root());
+  std::vector<std::string> unread = keys_of(run_type(true).schema);
   std::erase_if(unread, [&](const std::string& section) { return !is_unread(section); });
   const bool shapes_unread = is_unread("model") || is_unread("data"),
              mesh_unread = is_unread("mesh") || is_unread("strategy");

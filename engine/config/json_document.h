@@ -27,6 +27,7 @@ struct JsonNode {
   static JsonNode of(int64_t value);
   static JsonNode of(double value);
   static JsonNode of(std::string value);
+  static JsonNode of(const char* value) { return of(std::string(value)); }
   static JsonNode array() { return with_kind(Kind::array); }
   static JsonNode object() { return with_kind(Kind::object); }
   static JsonNode with_kind(Kind kind);

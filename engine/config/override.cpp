@@ -9,7 +9,7 @@
 #include "engine/base/name_pattern.h"
 #include "engine/config/place.h"
 #include "engine/config/run_document.h"
-#include "engine/config/run_file_keys.h"
+#include "engine/config/run_keys.h"
 #include "engine/config/strategy.h"
 
 namespace shardscope {
@@ -56,53 +56,6 @@ std::vector<Setting> settings_of(JsonNode& document) {
   return settings;
 }
 
-// Those that a strategy leaves out, each 1.
-void add_degrees(JsonNode& node, const StrategyConfig& strategy) {
-  const auto add = [&](const std::string& key, int64_t value) {
-    if (!node.find(key)) node.add(key, JsonNode::of(value));
-  };
-  for (const std::string& axis : default_order()) add(axis, degree(strategy, axis));
-  add("virtual_stages", strategy.virtual_stages);
-  add("zero", strategy.zero);
-  add("microbatch_size", strategy.microbatch_size);
-  if (!node.find("sequence_parallel")) node.add("sequence_parallel", JsonNode::of(strategy.sequence_parallel));
-}
-
-JsonNode settable_document(const RunConfig& config) {
-  JsonNode document = to_run_document(config);
-  JsonNode* strategy = document.find("strategy");
-  JsonNode* mesh = document.find("mesh");
-  if (mesh && !mesh->find("devices")) mesh->add("devices", JsonNode::array());
-  if (!document.find("sharding")) document.add("sharding", JsonNode::object());
-  JsonNode& sharding = *document.find("sharding");
-  if (!sharding.find("mode"))
-    sharding.add("mode", JsonNode::of(run_file::layout_modes()[static_cast<size_t>(config.sharding.mode)]));
-  if (!sharding.find("out")) sharding.add("out", JsonNode::array());
-  if (!sharding.find("parameters")) sharding.add("parameters", JsonNode::object());
-  if (!sharding.find("constraints")) sharding.add("constraints", JsonNode::object());
-  if (!sharding.find("rules")) sharding.add("rules", JsonNode::array());
-  if (!sharding.find("zero")) sharding.add("zero", JsonNode::object());
-  if (!sharding.find("keep") && !strategy) sharding.add("keep", JsonNode::array());
-  JsonNode& zero = *sharding.find("zero");
-  if (!zero.find("stage")) zero.add("stage", JsonNode::of(int64_t{0}));
-  if (!zero.find("axis")) zero.add("axis", JsonNode::of(std::string()));
-  if (!document.find("precision")) document.add("precision", JsonNode::object());
-  if (strategy) {
-    add_degrees(*document.find("strategy"), *config.strategy);
-    if (!document.find("schedule"))
-      document.add("schedule", JsonNode::object())
-          .add("overlap", JsonNode::of(run_file::overlap_modes()[static_cast<size_t>(config.schedule.overlap)]));
-  }
-  if (!document.find("schedule")) document.add("schedule", to_node(config.schedule));
-  if (!strategy && !document.find("pipeline")) document.add("pipeline", to_node(config.pipeline));
-  if (!document.find("lint")) document.add("lint", JsonNode::object());
-  if (!document.find("lint")->find("off")) document.find("lint")->add("off", JsonNode::object());
-  if (!document.find("machine")) document.add("machine", JsonNode::of(std::string(run_file::this_host)));
-  if (!document.find("stack")) document.add("stack", JsonNode::of(std::string(run_file::this_stack)));
-  if (!document.find("hosts")) document.add("hosts", JsonNode::of(std::string()));
-  return document;
-}
-
 std::vector<std::string> paths_of(const std::vector<Setting>& settings) {
   std::vector<std::string> paths;
   for (const Setting& setting : settings) paths.push_back(setting.path);
@@ -119,7 +72,7 @@ std::string path_hint(const std::string& path, const std::vector<std::string>& p
   for (const std::string& known : paths) {
     if (known.starts_with(section) && related.size() < 12) related.push_back(known);
   }
-  if (related.empty()) related = run_file::names(run_file::root());
+  if (related.empty()) related = keys_of(run_type(true).schema);
   return fmt::format("known: {}", fmt::join(related, ", "));
 }
 
@@ -172,7 +125,7 @@ bool is_utf8(const std::string& text) {
 class Overrides {
  public:
   Overrides(const RunConfig& config, const std::vector<std::string>& known_paths)
-      : document_(settable_document(config)), known_paths_(known_paths) {}
+      : document_(to_whole_run_document(config)), known_paths_(known_paths) {}
 
   void apply(const std::string& assignment) {
     const size_t equals = find_assignment(assignment);
@@ -294,46 +247,61 @@ class Overrides {
   bool add(const std::string& path, const std::string& text) {
     const std::vector<PlaceStep> steps = split_place(path).value_or(std::vector<PlaceStep>{});
     const bool known = std::find(known_paths_.begin(), known_paths_.end(), path) != known_paths_.end();
-    if (steps.size() > 2 && steps[0].name == "sharding" && steps[1].name == "rules")
-      return add_to_rules(path, steps, text);
-    if (std::any_of(steps.begin(), steps.end(), [](const PlaceStep& step) { return step.index.has_value(); }))
-      return false;
-    if (steps.size() == 2 && (steps[0].name == "strategy" || steps[0].name == "schedule"))
-      return add_key(steps, text, path);
-    if (steps.size() > 1 && is_named_value(steps[0].name)) return add_to_named(path, steps, text);
+    if (steps.size() < 2) return false;
+    if (is_named_value(steps[0].name)) return add_to_named(path, steps, text);
     if (steps.size() > 2 && steps[0].name == "sharding" && steps[1].name == "parameters")
       return add_parameter(path, steps, text, known);
-    if (steps.size() == 3 && steps[0].name == "sharding" && steps[1].name == "constraints") {
-      std::optional<JsonNode> value = value_like(example_spec(), text, path);
-      if (value) put_at(*document_.find("sharding")->find("constraints"), steps[2].name, std::move(*value), path, true);
-      return true;
-    }
-    if (steps.size() == 3 && steps[0].name == "lint" && steps[1].name == "off") {
-      put_at(*document_.find("lint")->find("off"), steps[2].name, JsonNode::of(text), path);
-      return true;
-    }
-    if (steps.size() == 2 && steps[0].name == "precision") return add_to_precision(path, steps[1].name, text);
-    if (path == "sharding.memory_limit_mib") {
-      std::optional<JsonNode> value = value_like(JsonNode::of(int64_t{16384}), text, path);
-      if (value) put_at(*document_.find("sharding"), steps[1].name, std::move(*value), path);
-      return true;
-    }
-    if (steps.size() > 2 && is_option_section(steps[0].name)) return add_to_open_option(path, steps, text);
-    const bool option = steps.size() == 2 && is_option_section(steps[0].name);
-    if (!option || !(known || path == "optimizer.name")) return false;
+    return is_option_section(steps[0].name) ? add_option(path, steps, text, known) : add_described(path, steps, text);
+  }
+
+  bool add_option(const std::string& path, const std::vector<PlaceStep>& steps, const std::string& text, bool known) {
+    if (std::ranges::any_of(steps, [](const PlaceStep& step) { return step.index.has_value(); })) return false;
+    if (steps.size() > 2) return add_to_open_option(path, steps, text);
+    if (!(known || path == "optimizer.name")) return false;
     if (!document_.find(steps[0].name)) document_.add(steps[0].name, JsonNode::object());
     put_at(*document_.find(steps[0].name), steps[1].name, as_json(text).value_or(JsonNode::of(text)), path);
     return true;
   }
 
-  // Of an object that does not say all of its keys.
-  bool add_key(const std::vector<PlaceStep>& steps, const std::string& text, const std::string& path) {
-    JsonNode* section = document_.find(steps[0].name);
-    const std::vector<std::string> keys =
-        run_file::names(steps[0].name == "strategy" ? run_file::strategy() : run_file::schedule());
-    if (!section || std::ranges::count(keys, steps[1].name) == 0) return false;
-    put_at(*section, steps[1].name, as_json(text).value_or(JsonNode::of(text)), path);
+  // What the tables of keys have at the path, in an object that the document has; or a rule behind the last.
+  bool add_described(const std::string& path, const std::vector<PlaceStep>& steps, const std::string& text) {
+    JsonNode* node = &document_;
+    std::vector<const JsonNode*> schemas = {&run_type(true).schema};
+    for (size_t depth = 0; depth < steps.size(); ++depth) {
+      const PlaceStep& step = steps[depth];
+      std::vector<const JsonNode*> inner;
+      for (const JsonNode* schema : schemas) find_member(*schema, step, inner);
+      if (inner.empty()) return false;
+      schemas = std::move(inner);
+      if (step.index && !node->is(Kind::array)) return false;
+      if (!step.index && !node->is(Kind::object)) *node = JsonNode::object();  // it was a name, of a recipe
+      if (depth + 1 == steps.size()) break;
+      if (step.index && *step.index >= node->items.size()) return false;
+      node = step.index ? &node->items[*step.index] : node->find(step.name);
+      if (!node) return false;
+    }
+    const JsonNode* type = schemas.front()->find("type");
+    const bool is_text = type && type->text == "string" && text[0] != '"';
+    JsonNode value = is_text ? JsonNode::of(text) : as_json(text).value_or(JsonNode::of(text));
+    if (!steps.back().index) {
+      put_at(*node, steps.back().name, std::move(value), path, steps[steps.size() - 2].name == "constraints");
+    } else if (path == element_place("sharding.rules", node->items.size())) {
+      node->items.push_back(std::move(value));
+      set_.push_back({path, path});
+    } else {
+      return false;
+    }
     return true;
+  }
+
+  // The schemas of a member, or of an element, of what a schema describes.
+  static void find_member(const JsonNode& schema, const PlaceStep& step, std::vector<const JsonNode*>& found) {
+    if (const JsonNode* any = schema.find("anyOf"))
+      for (const JsonNode& one : any->items) find_member(one, step, found);
+    const JsonNode* keys = schema.find("properties");
+    const JsonNode* member = step.index ? schema.find("items") : keys ? keys->find(step.name) : nullptr;
+    if (!member && !step.index) member = schema.find("additionalProperties");
+    if (member && member->is(Kind::object)) found.push_back(member);
   }
 
   // "model.overrides.a.b", where the known paths have "model.overrides."; or "model.lora.rank", where they have it.
@@ -380,16 +348,6 @@ class Overrides {
     return true;
   }
 
-  // A type, in the place of a recipe where there is one.
-  bool add_to_precision(const std::string& path, const std::string& key, const std::string& text) {
-    const std::vector<std::string> known = run_file::names(run_file::precision());
-    if (std::find(known.begin(), known.end(), key) == known.end()) return false;
-    JsonNode& precision = *document_.find("precision");
-    if (!precision.is(Kind::object)) precision = JsonNode::object();
-    put_at(precision, key, JsonNode::of(text), path);
-    return true;
-  }
-
   static void put_missing(JsonNode& object, const std::string& key) {
     if (!object.find(key)) object.add(key, JsonNode::object());
   }
@@ -417,34 +375,6 @@ class Overrides {
     return true;
   }
 
-  // A rule behind the last, a key that a rule does not have yet, or a logical name.
-  bool add_to_rules(const std::string& path, const std::vector<PlaceStep>& steps, const std::string& text) {
-    JsonNode& rules = *document_.find("sharding")->find("rules");
-    const size_t index = steps[2].index.value_or(rules.items.size() + 1);
-    JsonNode value = as_json(text).value_or(JsonNode::of(text));
-    if (steps.size() == 3 && index == rules.items.size()) {
-      rules.items.push_back(std::move(value));
-      set_.push_back({path, path});
-      return true;
-    }
-    if (index >= rules.items.size() || steps.size() < 4 || steps[3].index) return false;
-    JsonNode& rule = rules.items[index];
-    JsonNode* axes = rule.find("axes");
-    if (steps.size() == 5 && steps[3].name == "axes" && axes && axes->is(Kind::object) && !steps[4].index) {
-      put_at(*axes, steps[4].name, std::move(value), path);
-      return true;
-    }
-    bool legal = false;
-    for (const run_file::Keys* keys :
-         {&run_file::rule_by_name(), &run_file::rule_by_axes(), &run_file::rule_by_size()}) {
-      const std::vector<std::string> names = run_file::names(*keys);
-      legal |= std::find(names.begin(), names.end(), steps[3].name) != names.end();
-    }
-    if (steps.size() != 4 || !legal || !rule.is(Kind::object)) return false;
-    put_at(rule, steps[3].name, std::move(value), path);
-    return true;
-  }
-
   JsonNode document_;
   const std::vector<std::string>& known_paths_;
   std::vector<Error> errors_;
@@ -465,7 +395,7 @@ void apply_override(RunConfig& config, std::string_view assignment, const std::v
 }
 
 std::vector<std::string> config_paths(const RunConfig& config) {
-  JsonNode document = settable_document(config);
+  JsonNode document = to_whole_run_document(config);
   return paths_of(settings_of(document));
 }
 

@@ -1,5 +1,6 @@
 #include "engine/config/read_specs.h"
 
+#include "engine/base/name_pattern.h"
 #include "engine/config/place.h"
 
 namespace shardscope {
@@ -77,6 +78,25 @@ std::vector<ParameterSpec> read_parameter_specs(const JsonNode& node, const std:
   std::vector<ParameterSpec> parameters;
   read_below(node, place, {}, parameters, faults);
   return parameters;
+}
+
+std::string read_names(const JsonNode& node, const std::string& place, FaultList& faults, const std::string& hint) {
+  const bool is_list = node.is(Kind::array);
+  if (is_list && node.items.empty()) faults.fail(node.line, place, "out_of_range", "the list of names is empty", hint);
+  const auto read = [&](const JsonNode& name, const std::string& name_place) {
+    if (!faults.expect(name, name_place, Kind::string, is_list ? "a name" : "a name or a list of names", hint)) return;
+    if (name.text.empty()) faults.fail(name.line, name_place, "empty_name", "the name is empty", hint);
+  };
+  if (!is_list) {
+    read(node, place);
+    return node.text;
+  }
+  std::vector<std::string> names;
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    read(node.items[i], element_place(place, i));
+    names.push_back(node.items[i].text);
+  }
+  return pattern_of_list(names);
 }
 
 }  // namespace shardscope

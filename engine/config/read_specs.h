@@ -14,10 +14,6 @@ PartitionSpec read_spec(const JsonNode& node, const std::string& place, FaultLis
 // The specs of an object of parameters, nested as the model's parameters are; each array is a leaf.
 std::vector<ParameterSpec> read_parameter_specs(const JsonNode& node, const std::string& place, FaultList& faults);
 
-// `sharding.constraints` and `sharding.rules`.
-std::vector<Constraint> read_constraints(const JsonNode& node, const std::string& place, FaultList& faults);
-std::vector<SpecRule> read_rules(const JsonNode& node, const std::string& place, FaultList& faults);
-
 // A name, or a list of names, which is the pattern of them all: ["a/b", "c"] is "{a/b,c}". `hint`: what it may be.
 std::string read_names(const JsonNode& node, const std::string& place, FaultList& faults, const std::string& hint);
 

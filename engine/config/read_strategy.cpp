@@ -17,28 +17,6 @@ namespace {
 using Kind = JsonNode::Kind;
 
 constexpr const char* root = "strategy";
-constexpr const char* recompute_hint =
-    R"("none", "selective", "full", a pattern of names of ops such as "**/gelu", or a list of these)";
-
-void read_order(const JsonNode& node, StrategyConfig& strategy, FaultList& faults) {
-  const std::string place = member_place(root, "order");
-  if (!faults.expect(node, place, Kind::array, "an array of axes", R"(such as ["pipeline", "data", "tensor"])")) return;
-  for (size_t i = 0; i < node.items.size(); ++i) {
-    const JsonNode& item = node.items[i];
-    const std::string item_place = element_place(place, i);
-    if (!faults.expect(item, item_place, Kind::string, "an axis", name_hint("", default_order()))) continue;
-    if (std::ranges::count(default_order(), item.text) == 0) {
-      faults.fail(item.line, item_place, "unknown_axis", fmt::format("a strategy has no axis '{}'", item.text),
-                  name_hint(item.text, default_order()));
-    } else if (std::ranges::count(strategy.order, item.text) > 0) {
-      faults.fail(item.line, item_place, "duplicate_axis", fmt::format("'{}' is named twice", item.text),
-                  "each axis once, outermost first");
-    } else {
-      strategy.order.push_back(item.text);
-    }
-  }
-}
-
 // Where a document says otherwise what a strategy stands for.
 class Contradictions {
  public:
@@ -78,35 +56,6 @@ std::string text_of(const ZeroConfig& zero) {
 }
 
 }  // namespace
-
-std::optional<StrategyConfig> read_strategy(const JsonNode& document, FaultList& faults) {
-  const JsonNode* node = document.find(root);
-  if (!node) return std::nullopt;
-  StrategyConfig strategy;
-  if (!faults.expect(*node, root, Kind::object, "an object", R"(such as {"data": 4, "tensor": 2})")) return strategy;
-  faults.check_keys(*node, root, run_file::strategy());
-  const auto read = [&](const char* key, int64_t low, int64_t high, int64_t& value) {
-    const JsonNode* member = node->find(key);
-    if (member) value = faults.integer(*member, member_place(root, key), low, high).value_or(value);
-  };
-  for (const std::string& axis : default_order())
-    read(axis.c_str(), 1, Mesh::max_devices, *find_degree(strategy, axis));
-  constexpr int64_t most_chunks = 4096, most_rows = 10'000'000;
-  read("virtual_stages", 1, most_chunks, strategy.virtual_stages);
-  read("zero", 0, 3, strategy.zero);
-  read("microbatch_size", 0, most_rows, strategy.microbatch_size);
-  const JsonNode* schedule = node->find("pipeline_schedule");
-  if (schedule &&
-      faults.expect(*schedule, "strategy.pipeline_schedule", Kind::string, "a schedule", "such as \"1f1b\""))
-    strategy.pipeline_schedule = schedule->text;
-  const JsonNode* sequence = node->find("sequence_parallel");
-  if (sequence && faults.expect(*sequence, "strategy.sequence_parallel", Kind::boolean, "true or false"))
-    strategy.sequence_parallel = sequence->boolean;
-  if (const JsonNode* recompute = node->find("recompute"))
-    strategy.recompute = read_names(*recompute, "strategy.recompute", faults, recompute_hint);
-  if (const JsonNode* order = node->find("order")) read_order(*order, strategy, faults);
-  return strategy;
-}
 
 RunConfig add_expansion(RunConfig config, const JsonNode& document, FaultList& faults) {
   const RunConfig said = config;

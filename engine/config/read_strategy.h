@@ -1,14 +1,9 @@
 #pragma once
 
-#include <optional>
-
 #include "engine/config/fault_list.h"
 #include "engine/config/run_config.h"
 
 namespace shardscope {
-
-// The document's "strategy"; nothing where it has none.
-std::optional<StrategyConfig> read_strategy(const JsonNode& document, FaultList& faults);
 
 // Of a config with a strategy, as its document says it: with the values that the strategy stands for. Where the
 // document says one of them otherwise, a fault (contradiction) at both places.

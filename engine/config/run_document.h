@@ -21,9 +21,10 @@ RunConfig read_run_document(const JsonNode& document, const std::string& file_na
 // Failure where two parameters have the same path, one is a prefix of another, or a path is empty.
 JsonNode to_run_document(const RunConfig& config);
 
+// The same with these keys, too, where a value for them says nothing: of what --set can change.
+JsonNode to_whole_run_document(const RunConfig& config);
+
 JsonNode to_node(const PartitionSpec& spec);
-JsonNode to_node(const ScheduleConfig& schedule);
-JsonNode to_node(const PipelineConfig& pipeline);
 
 // Line of the value at `path`, or of the innermost value around it that the document has.
 int line_of(const JsonNode& document, const std::string& path);

@@ -6,9 +6,7 @@
 
 namespace shardscope::run_file {
 
-// The keys of each object of a run file, in the order in which they are written. The parser accepts these and no
-// others, and resources/run_file.schema.json lists the same (a test compares them). The objects model, data and
-// optimizer hold hyperparameters besides, whose names the registries of models, data sources and optimizers know.
+// A key of an object, for faults.
 struct Key {
   std::string name;
   bool required = true;
@@ -22,30 +20,10 @@ using Keys = std::vector<Key>;
 //   2   sharding.mode "cheapest" is called "fastest"; the key "version"
 inline constexpr int64_t current_version = 2;
 
-const Keys& root();
-const Keys& strategy();
-const Keys& mesh();
-const Keys& mesh_axis();
-const Keys& sharding();
-const Keys& zero();
-const Keys& precision();
-const Keys& schedule();
-const Keys& pipeline();
-const Keys& lint();
-// A line of sharding.rules, by what it has: "spec", "axes" or "largest".
-const Keys& rule_by_name();
-const Keys& rule_by_axes();
-const Keys& rule_by_size();
-
-// The key that names the choice: "name" in model and optimizer, "kind" in data.
-std::string choice_key(const std::string& section);
-
 const std::vector<std::string>& layout_modes();                    // in the order of LayoutMode
 inline constexpr const char* this_stack = "shardscope";            // the software stack where none is named
 inline constexpr const char* this_host = "host";                   // the machine where none is named
 inline constexpr const char* former_name_of_fastest = "cheapest";  // is read, too
-const std::vector<std::string>& precision_recipes();               // a precision by one name
-const std::vector<std::string>& overlap_modes();                   // in the order of OverlapMode
 const std::vector<std::string>& spec_kinds();  // what "of" in a rule may say, in the order of SpecKind
 
 std::vector<std::string> names(const Keys& keys);

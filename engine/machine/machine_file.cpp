@@ -49,8 +49,8 @@ void save_machine(const Machine& machine, const std::filesystem::path& path) {
 }
 
 std::string machine_schema() {
-  JsonMembers members = {{"$schema", JsonNode::of(std::string("https://json-schema.org/draft/2020-12/schema"))},
-                         {"title", JsonNode::of(std::string("Shardscope machine"))}};
+  JsonMembers members = {{"$schema", JsonNode::of("https://json-schema.org/draft/2020-12/schema")},
+                         {"title", JsonNode::of("Shardscope machine")}};
   const JsonNode& schema = machine_type().schema;
   for (size_t i = 0; i < schema.keys.size(); ++i) members.emplace_back(schema.keys[i], schema.items[i]);
   return print_json(json_object(std::move(members)));

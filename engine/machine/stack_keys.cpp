@@ -12,7 +12,7 @@ JsonType<std::string> changes() {
             return print_json_line(node);
           },
           [](const std::string& text) { return read_json(text, "stack"); },
-          json_object({{"type", JsonNode::of(std::string("object"))}})};
+          json_object({{"type", JsonNode::of("object")}})};
 }
 
 JsonType<Fusion> fusion() {
@@ -82,8 +82,8 @@ const JsonType<Stack>& stack_type() {
 }
 
 std::string stack_schema() {
-  JsonMembers members = {{"$schema", JsonNode::of(std::string("https://json-schema.org/draft/2020-12/schema"))},
-                         {"title", JsonNode::of(std::string("Shardscope software stack"))}};
+  JsonMembers members = {{"$schema", JsonNode::of("https://json-schema.org/draft/2020-12/schema")},
+                         {"title", JsonNode::of("Shardscope software stack")}};
   const JsonNode& schema = stack_type().schema;
   for (size_t i = 0; i < schema.keys.size(); ++i) members.emplace_back(schema.keys[i], schema.items[i]);
   return print_json(json_object(std::move(members)));

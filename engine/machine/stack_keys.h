@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/machine/json_type.h"
+#include "engine/config/json_type.h"
 #include "engine/machine/stack.h"
 
 namespace shardscope {

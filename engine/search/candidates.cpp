@@ -10,7 +10,7 @@
 
 #include "engine/base/number_text.h"
 #include "engine/compile/training_graph.h"
-#include "engine/config/run_file_keys.h"
+#include "engine/config/run_keys.h"
 #include "engine/config/strategy.h"
 #include "engine/plan/schedules/schedule.h"
 
@@ -23,7 +23,7 @@ constexpr const char* megatron_order = "megatron";
 constexpr const char* outermost_order = "replicas_outermost";
 
 std::vector<std::string> fixable() {
-  std::vector<std::string> names = run_file::names(run_file::strategy());
+  std::vector<std::string> names = keys_of(strategy_type().schema);
   names.emplace_back(mode_key);
   return names;
 }

@@ -8,6 +8,7 @@
 
 #include "engine/base/version.h"
 #include "engine/cli/command_line.h"
+#include "engine/cli/key_reference.h"
 #include "engine/cli/option_reference.h"
 #include "engine/cli/reference/each_command.h"
 #include "engine/cli/reference/formats.h"
@@ -110,9 +111,9 @@ class ReferenceTest : public QObject {
     QVERIFY2(text_of("docs/commands.md") == made, "docs/commands.md is not of this program: ./run documents");
   }
 
-  void the_document_of_run_files_has_the_options_of_the_registries() {
+  void the_document_of_run_files_has_the_keys_and_options_of_their_tables() {
     const QString document = text_of("docs/run-file.md");
-    const QString made = QString::fromStdString(with_option_tables(document.toStdString()));
+    const QString made = QString::fromStdString(with_key_tables(with_option_tables(document.toStdString())));
     QVERIFY2(document == made, "docs/run-file.md is not of this program: ./run documents");
   }
 

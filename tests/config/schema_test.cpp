@@ -6,7 +6,7 @@
 #include <set>
 
 #include "engine/config/parse.h"
-#include "engine/config/run_file_keys.h"
+#include "engine/config/run_keys.h"
 #include "engine/config/write.h"
 #include "tests/base/errors_of.h"
 #include "tests/config/json_schema.h"
@@ -27,7 +27,7 @@ const fs::path root = SHARDSCOPE_SOURCE_DIR;
 json read(const fs::path& path) { return json::parse(std::ifstream(path)); }
 
 const json& schema() {
-  static const json whole = read(root / "resources" / "run_file.schema.json");
+  static const json whole = json::parse(print_json(run_schema()));
   return whole;
 }
 
@@ -42,54 +42,12 @@ std::vector<Error> parse_errors(const std::string& text) {
   return errors_of([&] { parse_run_config(text, "f"); });
 }
 
-std::set<std::string> property_names(const json& rule) {
-  std::set<std::string> names;
-  for (const auto& member : rule.at("properties").items()) names.insert(member.key());
-  return names;
-}
-
-void compare(const json& rule, const run_file::Keys& keys) {
-  std::set<std::string> known, required;
-  for (const run_file::Key& key : keys) {
-    known.insert(key.name);
-    if (key.required) required.insert(key.name);
-  }
-  QVERIFY(property_names(rule) == known);
-  QVERIFY(rule.value("required", json::array()).get<std::set<std::string>>() == required);
-  QVERIFY(rule.at("additionalProperties") == json(false));
-}
-
 }  // namespace
 
 class SchemaTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void the_schema_has_the_keys_that_the_parser_knows() {
-    const json& properties = schema().at("properties");
-    compare(schema(), run_file::root());
-    compare(properties.at("strategy"), run_file::strategy());
-    compare(properties.at("mesh"), run_file::mesh());
-    compare(properties.at("sharding"), run_file::sharding());
-    const json& definitions = schema().at("$defs");
-    compare(definitions.at("mesh_axis"), run_file::mesh_axis());
-    compare(definitions.at("rule_by_name"), run_file::rule_by_name());
-    compare(definitions.at("rule_by_axes"), run_file::rule_by_axes());
-    compare(definitions.at("rule_by_size"), run_file::rule_by_size());
-    QVERIFY(definitions.at("spec_kind").at("enum").get<std::vector<std::string>>() == run_file::spec_kinds());
-    for (const std::string section : {"model", "data", "optimizer"}) {
-      const std::set<std::string> choice = {run_file::choice_key(section)};
-      QVERIFY(property_names(properties.at(section)) == choice);
-      QVERIFY(properties.at(section).at("required").get<std::set<std::string>>() == choice);
-    }
-    const json& modes = properties.at("sharding").at("properties").at("mode").at("enum");
-    std::vector<std::string> read = run_file::layout_modes();
-    read.emplace_back(run_file::former_name_of_fastest);
-    QVERIFY(modes.get<std::vector<std::string>>() == read);
-    const json& overlap = properties.at("schedule").at("properties").at("overlap").at("enum");
-    QVERIFY(overlap.get<std::vector<std::string>>() == run_file::overlap_modes());
-  }
-
   void every_preset_and_every_written_config_is_accepted() {
     int presets = 0;
     for (const auto& entry : fs::directory_iterator(root / "presets")) {
