@@ -42,7 +42,7 @@ class StrategyBound {
   }
 
   struct TaskSeconds {
-    double clock = 0, computing = 0, ahead = 0, behind = 0, weights = 0;
+    double clock = 0, computing = 0, ahead = 0, behind = 0, weights = 0, movable = 0;
     std::vector<double> wire;
     double all() const {
       double seconds = clock;
@@ -58,6 +58,7 @@ class StrategyBound {
       seconds.clock += times * work.clock;
       seconds.computing += times * work.computing;
       seconds.weights += times * work.weights;
+      seconds.movable += times * work.movable;
       for (size_t s = 0; s < work.wire.size(); ++s) seconds.wire[s] += times * work.wire[s];
     };
     for (size_t g = 0; g < chunk.count.size(); ++g) {
@@ -98,8 +99,8 @@ class StrategyBound {
   }
 
   struct Item {
-    double work = 0, computing = 0, ahead = 0, behind = 0;
-    double passing() const { return std::max(0.0, work - ahead - behind); }
+    double work = 0, computing = 0, ahead = 0, behind = 0, movable = 0;
+    double passing() const { return std::max(0.0, work - ahead - behind - movable); }
     // With a transfer of so many seconds.
     double with(double transfer) const { return std::max(work, computing + transfer); }
   };
@@ -124,13 +125,14 @@ class StrategyBound {
     for (int c = 0; c < count; ++c) {
       const TaskSeconds there = of_chunk(profile_.forward, chunks_[static_cast<size_t>(c)], false),
                         back = of_chunk(profile_.backward, chunks_[static_cast<size_t>(c)], true);
-      forward.push_back({there.all(), there.computing, there.ahead + there.all() - there.clock, there.behind});
+      forward.push_back(
+          {there.all(), there.computing, there.ahead + there.all() - there.clock, there.behind, there.movable});
       const double weights = schedule.splits_backward ? back.weights : 0;
       backward.push_back({schedule.splits_backward ? std::max(0.0, back.clock - weights) : back.all(),
                           std::max(0.0, back.computing - weights),
                           schedule.splits_backward ? back.ahead : back.ahead + back.all() - back.clock,
-                          schedule.splits_backward ? 0 : back.behind});
-      weight.push_back({schedule.splits_backward ? weights_of_whole(c) : 0, 0, 0, 0});
+                          schedule.splits_backward ? 0 : back.behind, back.movable});
+      weight.push_back({schedule.splits_backward ? weights_of_whole(c) : 0, 0, 0, 0, 0});
       received.push_back(c == 0 ? 0 : transfer((c - 1) % stages, c % stages, profile_.forward_message));
       received_back.push_back(c + 1 == count ? 0 : transfer((c + 1) % stages, c % stages, profile_.backward_message));
     }
@@ -175,10 +177,11 @@ class StrategyBound {
       double work = 0;
       for (size_t c = s; c < forward.size(); c += stages)
         work += forward[c].with(received[c]) + backward[c].with(received_back[c]) + weight[c].work;
-      const double start = std::max(begin[s], begin[0] + ahead - (s > 0 ? forward[s].ahead : 0));
+      const double start = std::max(begin[s], begin[0] + ahead - (s > 0 ? forward[s].ahead + forward[s].movable : 0));
       ends.push_back(start + static_cast<double>(microbatches_) * work);
       // The last backward of this stage still has to pass those before it.
-      if (ends_with_message) ends[0] = std::max(ends[0], ends.back() - backward[s].behind + after);
+      if (ends_with_message)
+        ends[0] = std::max(ends[0], ends.back() - backward[s].behind - backward[s].movable + after);
       ahead += forward[s].passing() + (s + 1 < stages ? received[s + 1] : 0);
       after += backward[s].passing() + received_back[s];
     }

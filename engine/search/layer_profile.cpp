@@ -49,8 +49,10 @@ class TaskClock {
     maker_.assign(program_.values.size(), -1);
     started_in_.assign(program_.values.size(), -1);
     is_early_.assign(program_.values.size(), true);
+    waits_.assign(program_.values.size(), false);
     const size_t count = task.instructions.size();
     std::vector<double> increments(count);
+    std::vector<bool> moves(count);
     std::vector<int> part(count), first_use(works.size(), -1), last_give(works.size(), -1);
     std::vector<std::vector<int>> given(works.size());
     double clock = 0, end = 0;
@@ -59,6 +61,7 @@ class TaskClock {
       part[i] = std::max(0, parts_.of_op(instruction.op));
       PartWork& work = works[static_cast<size_t>(part[i])];
       const double before = clock;
+      bool is_carried = false;
       const CollectiveStart* start = instruction.as<CollectiveStart>();
       if (start) {
         // Of what several layers share only the first part is known to be there.
@@ -69,6 +72,7 @@ class TaskClock {
         double ready = 0;
         bool early = true;
         for (int operand : start->operands) ready = std::max(ready, ready_[operand]), early &= is_early_[operand];
+        is_carried = early;
         if (joined) {
           for (int result : start->destinations) {
             ready_[result] = early ? 0 : ready + took;
@@ -98,24 +102,29 @@ class TaskClock {
       }
       increments[i] = clock - before;
       work.clock += increments[i];
-      if (instruction.op != no_id && weight_gradient_[static_cast<size_t>(instruction.op)])
-        work.weights += increments[i];
+      const bool of_weights = instruction.op != no_id && weight_gradient_[static_cast<size_t>(instruction.op)];
+      if (of_weights) work.weights += increments[i];
+      moves[i] = start && (of_weights || is_carried || !waits(instruction, part, i, is_backward));
       const bool is_bucket = start && start->operands.size() > 1;  // of several layers' small gradients
       for (int operand : is_bucket ? std::span<const int>() : instruction.operands()) {
         const int maker = maker_[operand];
         if (maker < 0 || part[static_cast<size_t>(maker)] == part[i] || is_scalar(operand)) continue;
         const int from = part[static_cast<size_t>(maker)];
-        const bool onwards =
-            is_backward ? parts_.rank(from) > parts_.rank(part[i]) : parts_.rank(from) < parts_.rank(part[i]);
-        if (!onwards) continue;
+        if (!is_onwards(from, part[i], is_backward)) continue;
         if (first_use[static_cast<size_t>(part[i])] < 0) first_use[static_cast<size_t>(part[i])] = static_cast<int>(i);
         last_give[static_cast<size_t>(from)] = std::max(last_give[static_cast<size_t>(from)], maker);
         given[static_cast<size_t>(from)].push_back(operand);
       }
+      if (!instruction.as<CollectiveDone>()) {
+        const bool waiting = waits(instruction, part, i, is_backward);
+        for (int result : instruction.destinations()) waits_[result] = waiting;
+      }
       for (int result : instruction.results()) maker_[result] = static_cast<int>(i);
     }
+    const int end_of_messages = *std::ranges::max_element(last_give);
     for (size_t i = 0; i < count; ++i) {
       PartWork& work = works[static_cast<size_t>(part[i])];
+      if (moves[i] || static_cast<int>(i) > end_of_messages) work.movable += increments[i];
       const int use = first_use[static_cast<size_t>(part[i])], give = last_give[static_cast<size_t>(part[i])];
       const OpId op = task.instructions[i].op;
       const bool again = op != no_id && graph_.ops[static_cast<size_t>(op)].phase == Phase::recompute;
@@ -135,6 +144,18 @@ class TaskClock {
     const Compute* compute = instruction.as<Compute>();
     return compute && compute->operands.size() == 1 && is_early_[compute->operands[0]] &&
            !(instruction.op != no_id && graph_.ops[instruction.op].definition->must_be_in_place());
+  }
+
+  // For what another part gives, as for the message of another stage.
+  bool waits(const Instruction& instruction, const std::vector<int>& part, size_t i, bool is_backward) const {
+    return std::ranges::any_of(instruction.operands(), [&](int operand) {
+      const int maker = maker_[operand];
+      return waits_[operand] ||
+             (maker >= 0 && !is_scalar(operand) && is_onwards(part[static_cast<size_t>(maker)], part[i], is_backward));
+    });
+  }
+  bool is_onwards(int from, int to, bool is_backward) const {
+    return is_backward ? parts_.rank(from) > parts_.rank(to) : parts_.rank(from) < parts_.rank(to);
   }
 
   bool is_scalar(int value) const { return program_.values[value].shape.empty(); }
@@ -162,8 +183,12 @@ class TaskClock {
   int part_count_;
   std::vector<double> ready_;
   std::vector<int> maker_, started_in_;
-  std::vector<bool> is_early_;
+  std::vector<bool> is_early_, waits_;
 };
+
+bool splits_gradients(const Candidate& candidate) {
+  return candidate.strategy.fsdp > 1 || candidate.strategy.zero >= 2;
+}
 
 }  // namespace
 
@@ -173,6 +198,7 @@ void PartWork::take_smaller(const PartWork& other) {
   weights = std::max(weights, other.weights);
   ahead = std::max(ahead, other.ahead);
   behind = std::max(behind, other.behind);
+  movable = std::max(movable, other.movable);
   for (size_t s = 0; s < wire.size(); ++s) wire[s] = std::min(wire[s], other.wire[s]);
 }
 
@@ -192,7 +218,7 @@ std::string LayerProfiles::key_of(const Candidate& candidate, bool coarse) const
   const StrategyConfig& s = candidate.strategy;
   std::string key = fmt::format("{} {} {} {} {} {} {} {}", s.tensor, s.context, s.expert, s.sequence_parallel,
                                 s.microbatch_size, s.recompute, microbatches_of(candidate) > 1, s.pipeline > 1);
-  if (coarse) return key;
+  if (coarse) return key + (splits_gradients(candidate) ? " split" : "");
   key += fmt::format(" {} {} {} {}", s.data, s.fsdp, s.zero, s.pipeline);
   for (const std::string& axis : s.order) key += " " + axis;
   return key;
@@ -302,24 +328,31 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
   std::vector<int> levels;
   for (const AxisList& axes : program.groups) levels.push_back(prices.placement(axes).level());
   const Stack& stack = prices.stack();
-  const Streams streams = streams_on(
-      machine_, levels, stack.runs_here() ? std::vector<bool>() : blocking_groups(program, graph, stack.overlap));
+  const Streams streams =
+      streams_on(machine_, levels,
+                 // What blocks is decided by most of what a group moves, over replicas too.
+                 stack.runs_here() || coarse ? std::vector<bool>() : blocking_groups(program, graph, stack.overlap));
   LayerProfile profile;
   profile.layers = shortened_graph.layers;
   profile.has_experts = has_experts_;
   profile.kept = profile.layers.back().kept + profile.layers.back().kept_count;
   const NetworkParts parts(graph, profile.kept);
   std::vector<bool> left_out(graph.ops.size());
+  const std::vector<bool> weights = weight_gradient_ops(graph);
+  const bool splits_sums = coarse && splits_gradients(candidate);
   for (size_t id = 0; id < graph.ops.size(); ++id) {
     const Op& op = graph.ops[id];
     if (op.phase == Phase::recompute && op.forward_op != no_id)
       left_out[id] = written.training.recomputed_casts.contains(graph.ops[op.forward_op].name);
+    // Replicas may share what is behind the sum of their gradients; and a stack joins ops to other chains where
+    // parameters are gathered.
+    const bool may_be_less = weights[id] || !stack.runs_here();
+    if (splits_sums && may_be_less && !op.definition->is_matrix_product()) left_out[id] = true;
   }
-  const std::vector<bool> weights = weight_gradient_ops(graph);
   const bool overlaps = config.schedule.overlap != OverlapMode::off;
   TaskClock clock(program, graph, parts, streams, overlaps, weights, left_out, coarse, profile.kept);
   const std::vector<PartWork> nothing(static_cast<size_t>(profile.kept) + 2,
-                                      PartWork{0, 0, 0, 0, 0, 0, std::vector<double>(streams.names.size())});
+                                      PartWork{0, 0, 0, 0, 0, 0, 0, std::vector<double>(streams.names.size())});
   profile.begin = profile.forward = profile.backward = profile.update = nothing;
   std::vector<bool> is_seen(program.tasks.size());
   for (const TaskRun& task_run : program.main().runs) {

@@ -25,6 +25,7 @@ struct PartWork {
   double behind = 0;     // of these, what comes behind the message with which it ends
   double late = 0;       // of what is before or behind the layers: what comes behind the message of the layer beside
   double weights = 0;    // of the clock, gradients of parameters alone
+  double movable = 0;    // of the clock, what no message waits for: transfers, and what is listed behind all layers
   std::vector<double> wire;  // s, by stream: transfers one after the other
   void take_smaller(const PartWork& other);
 };

@@ -67,7 +67,7 @@ class PipelineBoundTest : public QObject {
       const Bound of[] = {bounds.of(candidate), layers.of_work(candidate), layers.of(candidate, true),
                           layers.of(candidate, false)};
       for (size_t i = 0; i < std::size(of); ++i) {
-        const std::string text = fmt::format("{}, bound {}: {} s of {}, {} bytes of {}", text_of(candidate), i,
+        const std::string text = fmt::format("{} {}, bound {}: {} s of {}, {} bytes of {}", request.plan.config.stack, text_of(candidate), i,
                                              of[i].seconds, found->seconds, of[i].memory_bytes, found->memory_bytes);
         QVERIFY2(of[i].seconds <= found->seconds * (1 + 1e-9), text.c_str());
         QVERIFY2(of[i].memory_bytes <= found->memory_bytes, text.c_str());
