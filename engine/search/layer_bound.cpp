@@ -20,6 +20,13 @@ class StrategyBound {
         prices_(prices),
         orders_(orders) {}
 
+  // What all stages together do for a microbatch, as one stage would.
+  double all_stages(const std::vector<int>& layers) {
+    all_stages_ = true;
+    chunks_ = cut_layers(profile_.layers, layers);
+    return one_stage(true);
+  }
+
   Bound run(const std::vector<int>& chunks, bool coarse) {
     const auto stages = static_cast<size_t>(strategy_.pipeline);
     chunks_ = cut_layers(profile_.layers, chunks);
@@ -84,11 +91,13 @@ class StrategyBound {
   }
 
   double one_stage(bool coarse) const {
+    // Transfers behind all that a task computes are those of one stage.
+    const double tails = all_stages_ ? 0 : 1;
     const ChunkLayers& all = chunks_.front();
-    const double forward = std::max(of_chunk(profile_.forward, all, false).all(),
-                                    of_chunk(profile_.forward, all, false).clock + profile_.forward_tail);
-    const TaskSeconds of_backward = of_chunk(profile_.backward, all, true);
-    const double backward = std::max(of_backward.all(), of_backward.clock + profile_.backward_tail);
+    const TaskSeconds of_forward = of_chunk(profile_.forward, all, false),
+                      of_backward = of_chunk(profile_.backward, all, true);
+    const double forward = std::max(of_forward.all(), of_forward.clock + tails * profile_.forward_tail),
+                 backward = std::max(of_backward.all(), of_backward.clock + tails * profile_.backward_tail);
     double seconds = static_cast<double>(microbatches_) * (forward + backward);
     if (!coarse) seconds += of_chunk(profile_.begin, all, false).all() + of_chunk(profile_.update, all, false).all();
     return seconds;
@@ -241,6 +250,7 @@ class StrategyBound {
   int64_t microbatches_;
   const MachinePrices& prices_;
   ScheduleOrders& orders_;
+  bool all_stages_ = false;
   std::vector<ChunkLayers> chunks_;
 };
 
@@ -255,23 +265,16 @@ LayerBounds::LayerBounds(const PlanRequest& request, int64_t devices)
     : profiles_(request.config, request.machine), prices_(request.machine, static_cast<int>(devices)) {}
 
 Bound LayerBounds::of_work(const Candidate& candidate) {
-  if (profiles_.has_experts()) return {};
   const LayerProfile* profile = profiles_.of(candidate, true);
   if (!profile) return {};
   const StrategyConfig& s = candidate.strategy;
-  Candidate one{s, candidate.mode};
-  one.strategy.pipeline = one.strategy.virtual_stages = 1;
-  const int64_t microbatches = profiles_.microbatches_of(candidate);
-  const double all =
-      layer_bound(*profile, one, {static_cast<int>(profile->layers.back().end())}, microbatches, true, prices_, orders_)
-          .seconds;
-  // Transfers behind all that a task computes are those of one stage.
-  const double tails = static_cast<double>(microbatches) * (profile->forward_tail + profile->backward_tail);
-  return {std::max(0.0, all - (s.pipeline > 1 ? tails : 0)) / static_cast<double>(s.pipeline), 0};
+  StrategyBound bound(*profile, candidate, profiles_.microbatches_of(candidate), prices_, orders_);
+  const std::vector<int> layers = {static_cast<int>(profile->layers.back().end())};
+  const double all = s.pipeline > 1 ? bound.all_stages(layers) : bound.run(layers, true).seconds;
+  return {all / static_cast<double>(s.pipeline), 0};
 }
 
 Bound LayerBounds::of(const Candidate& candidate, bool coarse) {
-  if (coarse && profiles_.has_experts()) return {};
   const LayerProfile* profile = profiles_.of(candidate, coarse);
   if (!profile) return {};
   const StrategyConfig& s = candidate.strategy;

@@ -36,7 +36,7 @@ class LayerBounds {
  public:
   LayerBounds(const PlanRequest& request, int64_t devices);
   // `coarse`: by a profile that all numbers of replicas and stages share. Zero where there is none: a strategy that
-  // cannot be, mode fastest; with experts, for which tokens travel among the replicas, no coarse one.
+  // cannot be, mode fastest.
   Bound of(const Candidate& candidate, bool coarse);
   // All stages together compute for every microbatch, so one of them for its share: coarse, and quick.
   Bound of_work(const Candidate& candidate);

@@ -100,7 +100,7 @@ class MemoryOfLayers {
     for (int q = 0; q < arena_.length; ++q) {
       if (op_at_[static_cast<size_t>(q)] == no_id) continue;
       const int part = part_at_[static_cast<size_t>(q)];
-      if (accumulates && q > forward_.last && (q > end() || part == parts_.kept() || part < parts_.kept() - 1))
+      if (q > end() || (accumulates && q > forward_.last && (part == parts_.kept() || part < parts_.kept() - 1)))
         continue;
       const auto [entry, is_new] = most.emplace(std::pair(part, q <= forward_.last), q);
       if (!is_new && totals[static_cast<size_t>(q)] > totals[static_cast<size_t>(entry->second)]) entry->second = q;
@@ -108,6 +108,7 @@ class MemoryOfLayers {
     for (const auto& [of, q] : most) {
       LayerMemory::Position& position = memory_.positions.emplace_back();
       position.part = of.first;
+      position.is_forward = of.second;
       for (const std::vector<double>& row : rows_) position.bytes.push_back(row[static_cast<size_t>(q)]);
     }
   }

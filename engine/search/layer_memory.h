@@ -14,6 +14,7 @@ struct LayerMemory {
   // In use at some positions of the step; and the part that runs there.
   struct Position {
     int part = 0;
+    bool is_forward = false;
     std::vector<double> bytes;  // by part
   };
   std::vector<Position> positions;

@@ -38,7 +38,14 @@ class TaskClock {
         weight_gradient_(weight_gradient),
         left_out_(left_out),
         coarse_(coarse),
-        part_count_(kept + 2) {}
+        part_count_(kept + 2),
+        used_(program.values.size()) {
+    for (const Task& task : program.tasks) {
+      for (const Instruction& instruction : task.instructions) {
+        for (int operand : instruction.operands()) used_[static_cast<size_t>(operand)] = true;
+      }
+    }
+  }
 
   std::vector<PartWork> run(const Task& task, const std::vector<double>& seconds, double* tail = nullptr,
                             double* message = nullptr) {
@@ -64,8 +71,11 @@ class TaskClock {
       bool is_carried = false;
       const CollectiveStart* start = instruction.as<CollectiveStart>();
       if (start) {
-        // Of what several layers share only the first part is known to be there.
-        const double took = start->operands.size() > 1 ? 0 : seconds[i];
+        // Of what several layers share only the first part is known to be there; metrics may be summed later.
+        const bool is_metric = task.phase != Phase::update && std::ranges::none_of(start->destinations, [&](int value) {
+                                 return used_[static_cast<size_t>(value)];
+                               });
+        const double took = start->operands.size() > 1 || is_metric ? 0 : seconds[i];
         const int stream = streams_.of(program_, *start);
         const bool joined = overlaps_ && streams_.find(Streams::compute, stream);
         work.wire[static_cast<size_t>(stream)] += took;
@@ -181,6 +191,7 @@ class TaskClock {
   const std::vector<bool>&weight_gradient_, &left_out_;
   bool coarse_;
   int part_count_;
+  std::vector<bool> used_;  // by value: some instruction reads it
   std::vector<double> ready_;
   std::vector<int> maker_, started_in_;
   std::vector<bool> is_early_, waits_;

@@ -32,18 +32,32 @@ class MemoryOfStages {
       const EqualLayers& of = profile_.layers[g];
       const double first = position.bytes[static_cast<size_t>(of.kept)],
                    last = position.bytes[static_cast<size_t>(of.kept + of.kept_count - 1)];
-      double others = std::min(first, last);
       int64_t count = stage.count[g];
+      double others = std::min(first, last);
       if (position.part >= of.kept && position.part < of.kept + of.kept_count) {
         if (count == 0) return 0;
         const bool is_first = position.part == of.kept;
         bytes += is_first ? first : last;
-        if (of.kept_count > 1) others = is_first ? last : first;
         --count;
+        // The one beside it may hold what it gives or gets; those further away not.
+        if (of.kept_count > 1 && count > 0) {
+          bytes += is_first ? last : first;
+          --count;
+          others = further(position, of.kept + (is_first ? 1 : 0));
+        }
       }
       bytes += static_cast<double>(count) * others;
     }
     return bytes;
+  }
+
+  // What a part has at least at positions of the same pass.
+  double further(const LayerMemory::Position& position, int part) const {
+    double least = position.bytes[static_cast<size_t>(part)];
+    for (const LayerMemory::Position& other : memory_.positions) {
+      if (other.is_forward == position.is_forward) least = std::min(least, other.bytes[static_cast<size_t>(part)]);
+    }
+    return least;
   }
 
   double most_at_a_position(const ChunkLayers& layers) const {
