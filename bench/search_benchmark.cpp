@@ -18,7 +18,7 @@ namespace {
 
 using namespace shardscope;
 
-constexpr size_t sample_size = 60;
+constexpr size_t sample_size = 20;
 
 double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();

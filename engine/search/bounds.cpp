@@ -11,6 +11,7 @@
 #include "engine/ops/expert_linear.h"
 #include "engine/ops/grouped_linear.h"
 #include "engine/ops/registry.h"
+#include "engine/search/memory_bound.h"
 
 namespace shardscope {
 
@@ -115,13 +116,11 @@ Bound Bounds::of(const Candidate& candidate) const {
       rows_of_expert_ * static_cast<double>(std::max<int64_t>(1, s.microbatch_size)) / static_cast<double>(s.context);
   bound.seconds = (work.plain + work.of_experts * share_of_whole_rows(rows)) / static_cast<double>(devices_);
   const double tensor = static_cast<double>(s.tensor), expert = static_cast<double>(s.expert);
-  const double shards = static_cast<double>(s.fsdp);
-  // The axis over which ZeRO splits, whichever it is.
-  const double replicas = static_cast<double>(std::max({s.data, s.expert, s.context}));
-  const double of_parameters = s.zero >= 3 ? replicas : shards, of_optimizer = s.zero >= 1 ? replicas : shards;
+  const StateShards shards = state_shards(s);
   // fastest may lay out nothing else: what is stored is as pinned.
   bound.memory_bytes =
-      (parameters_.split(tensor, expert) / of_parameters + optimizer_.split(tensor, expert) / of_optimizer) / stages;
+      (parameters_.split(tensor, expert) / shards.parameters + optimizer_.split(tensor, expert) / shards.optimizer) /
+      stages;
   return bound;
 }
 

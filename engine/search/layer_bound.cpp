@@ -236,8 +236,10 @@ class StrategyBound {
 
   double memory(bool coarse) {
     const auto stages = static_cast<size_t>(strategy_.pipeline);
-    if (coarse && strategy_.pipeline * strategy_.fsdp * strategy_.data > 1) return 0;
-    return memory_bound(profile_, chunks_, stages, in_flight(), stages > 1 && schedule().splits_backward);
+    const bool splits_backward = stages > 1 && schedule().splits_backward;
+    if (coarse)
+      return coarse_memory_bound(profile_, chunks_, stages, in_flight(), splits_backward, state_shards(strategy_));
+    return memory_bound(profile_, chunks_, stages, in_flight(), splits_backward);
   }
 
   std::vector<int> in_flight() {

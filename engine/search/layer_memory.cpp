@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/graph/casts.h"
 #include "engine/plan/memory_plan.h"
 
 namespace shardscope {
@@ -11,12 +12,17 @@ namespace {
 
 class MemoryOfLayers {
  public:
-  MemoryOfLayers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads, bool stored)
+  MemoryOfLayers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads, bool stored,
+                 bool coarse)
       : program_(program), parts_(parts), arena_(assign_buffers(program, graph, threads)) {
     if (stored) std::erase_if(arena_.buffers, [](const Buffer& buffer) { return !buffer.persistent; });
     else find_readers();
     find_passes();
+    const std::vector<bool> of_states = coarse ? values_of_states(graph) : std::vector<bool>(graph.values.size());
     for (const Buffer& buffer : arena_.buffers) {
+      may_be_shared_.push_back(
+          buffer.value >= 0 &&
+          of_states[static_cast<size_t>(program.values[static_cast<size_t>(buffer.value)].graph_value)]);
       part_of_.push_back(
           buffer.value >= 0 ? std::max(0, parts.of_value(program.values[static_cast<size_t>(buffer.value)].graph_value))
                             : part_at_[static_cast<size_t>(buffer.first)]);
@@ -114,14 +120,19 @@ class MemoryOfLayers {
   }
 
   void add_between() {
-    memory_.between = memory_.kept = zeros();
+    memory_.between = memory_.kept = memory_.parameters = memory_.optimizer = memory_.gradients = zeros();
     for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
       if (backward_.first < 0 || buffer.last < backward_.first) continue;
       const auto bytes = static_cast<double>(buffer.bytes);
-      if (buffer.first < forward_.first || buffer.persistent)
-        memory_.between[static_cast<size_t>(part_of_[b])] += bytes;
-      else if (forward_.has(buffer.first) && reader_[b] >= 0) memory_.kept[static_cast<size_t>(reader_[b])] += bytes;
+      const auto part = static_cast<size_t>(part_of_[b]);
+      if (buffer.persistent && buffer.category == MemoryCategory::parameters) memory_.parameters[part] += bytes;
+      if (buffer.persistent && buffer.category == MemoryCategory::optimizer) memory_.optimizer[part] += bytes;
+      const bool adds_up = !buffer.persistent && buffer.category == MemoryCategory::gradients && buffer.first == 0;
+      if (adds_up && part_of_[b] < parts_.kept()) memory_.gradients[part] += bytes;
+      if (buffer.first < forward_.first || buffer.persistent) memory_.between[part] += bytes;
+      else if (forward_.has(buffer.first) && reader_[b] >= 0 && !may_be_shared_[b])
+        memory_.kept[static_cast<size_t>(reader_[b])] += bytes;
     }
   }
 
@@ -132,7 +143,7 @@ class MemoryOfLayers {
     std::vector<std::vector<double>> rows(most.size(), std::vector<double>(static_cast<size_t>(arena_.length) + 1));
     for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
-      if (buffer.persistent || !pass.has(buffer.first) || !pass.has(buffer.last)) continue;
+      if (buffer.persistent || may_be_shared_[b] || !pass.has(buffer.first) || !pass.has(buffer.last)) continue;
       std::vector<double>& row = rows[static_cast<size_t>(part_of_[b])];
       row[static_cast<size_t>(buffer.first)] += static_cast<double>(buffer.bytes);
       row[static_cast<size_t>(buffer.last) + 1] -= static_cast<double>(buffer.bytes);
@@ -153,6 +164,7 @@ class MemoryOfLayers {
   Pass forward_, backward_;
   std::vector<int> part_at_, part_of_, reader_;  // by position; by buffer
   std::vector<OpId> op_at_;
+  std::vector<bool> may_be_shared_;        // by buffer
   std::vector<std::vector<double>> rows_;  // by part: bytes in use at each position
   LayerMemory memory_;
 };
@@ -160,8 +172,8 @@ class MemoryOfLayers {
 }  // namespace
 
 LayerMemory memory_of_layers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads,
-                             bool accumulates, bool stored) {
-  return MemoryOfLayers(program, graph, parts, threads, stored).run(accumulates);
+                             bool accumulates, bool stored, bool coarse) {
+  return MemoryOfLayers(program, graph, parts, threads, stored, coarse).run(accumulates);
 }
 
 }  // namespace shardscope

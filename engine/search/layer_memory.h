@@ -25,14 +25,18 @@ struct LayerMemory {
   // Likewise what one microbatch keeps from forward to backward, each value by the first part of which backward reads
   // it: so the stage that has the part keeps it, made there or received.
   std::vector<double> kept;
+  // States and what adds up, as they are without replicas; of what is beside the layers, states alone.
+  std::vector<double> parameters, optimizer, gradients;
   // The most that is in use while the part runs forward (or backward) of what it makes for that pass alone.
   std::vector<double> passing_forward, passing_backward;
 };
 
+// `coarse`: of `kept` and what passes, only what is not made of states alone, which replicas may share.
+//
 // Where gradients add up, what of them a layer still holds behind backward is not the same in all plans: of backward
 // only the layer with which it begins counts among positions, before which no layer has been passed. Another software
 // stack may hold less than the arena: of it `stored` counts alone, what is there all the time as it is.
 LayerMemory memory_of_layers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads,
-                             bool accumulates, bool stored);
+                             bool accumulates, bool stored, bool coarse);
 
 }  // namespace shardscope

@@ -386,8 +386,8 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
     }
   }
   if (stack.overlap.pipeline || !stack.runs_here()) profile.forward_message = profile.backward_message = 0;
-  profile.memory =
-      memory_of_layers(program, graph, parts, prices.machine().threads_per_rank(), accumulates, !stack.runs_here());
+  profile.memory = memory_of_layers(program, graph, parts, prices.machine().threads_per_rank(), accumulates,
+                                    !stack.runs_here(), coarse);
   return profile;
 }
 

@@ -86,6 +86,21 @@ class MemoryOfStages {
     return bytes;
   }
 
+  // What the chunks of a stage keep for microbatches in flight, and what passes.
+  double in_flight(const std::vector<ChunkLayers>& chunks, size_t stage, size_t stages,
+                   const std::vector<int>& in_flight, bool splits_backward) const {
+    double bytes = 0;
+    size_t last = stage;
+    for (size_t c = stage; c < chunks.size(); c += stages) {
+      bytes += static_cast<double>(in_flight[c]) * sum(memory_.kept, chunks[c]);
+      last = c;
+    }
+    if (in_flight[last] == 1) return bytes;
+    const double forward = passing(memory_.passing_forward, chunks[last]),
+                 backward = splits_backward ? 0 : passing(memory_.passing_backward, chunks[last]);
+    return bytes + std::max(forward, backward);
+  }
+
   const LayerMemory& memory() const { return memory_; }
 
  private:
@@ -107,18 +122,33 @@ double memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>&
   double most = 0;
   for (size_t s = 0; s < stages; ++s) {
     const ChunkLayers stage = layers_of_stage(chunks, s, stages);
-    double bytes = of.between(stage);
-    size_t last = s;
-    for (size_t c = s; c < chunks.size(); c += stages) {
-      bytes += static_cast<double>(in_flight[c]) * of.sum(of.memory().kept, chunks[c]);
-      last = c;
-    }
-    if (in_flight[last] > 1) {
-      const double forward = of.passing(of.memory().passing_forward, chunks[last]),
-                   backward = splits_backward ? 0 : of.passing(of.memory().passing_backward, chunks[last]);
-      bytes += std::max(forward, backward);
-    }
+    const double bytes = of.between(stage) + of.in_flight(chunks, s, stages, in_flight, splits_backward);
     most = std::max({most, bytes, of.sum(of.memory().constant, stage)});
+  }
+  return most;
+}
+
+StateShards state_shards(const StrategyConfig& strategy) {
+  if (strategy.fsdp > 1) {
+    const auto parts = static_cast<double>(strategy.fsdp);
+    return {parts, parts, parts};
+  }
+  // The axis over which ZeRO splits, whichever it is.
+  const auto replicas = static_cast<double>(std::max({strategy.data, strategy.expert, strategy.context}));
+  const auto from = [&](int64_t stage) { return strategy.zero >= stage ? replicas : 1; };
+  return {from(3), from(1), from(2)};
+}
+
+double coarse_memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
+                           const std::vector<int>& in_flight, bool splits_backward, const StateShards& shards) {
+  const MemoryOfStages of(profile);
+  double most = 0;
+  for (size_t s = 0; s < stages; ++s) {
+    const ChunkLayers stage = layers_of_stage(chunks, s, stages);
+    const double states = of.sum(of.memory().parameters, stage) / shards.parameters +
+                          of.sum(of.memory().optimizer, stage) / shards.optimizer +
+                          of.sum(of.memory().gradients, stage) / shards.gradients;
+    most = std::max(most, states + of.in_flight(chunks, s, stages, in_flight, splits_backward));
   }
   return most;
 }

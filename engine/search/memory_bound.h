@@ -27,6 +27,16 @@ namespace shardscope {
 double memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
                     const std::vector<int>& in_flight, bool splits_backward);
 
+struct StateShards {
+  double parameters = 1, optimizer = 1, gradients = 1;  // in how many parts replicas may split them
+};
+StateShards state_shards(const StrategyConfig& strategy);
+
+// The same between forward and backward by a coarse profile, of one replica: states, split as far as can be, and what
+// is kept.
+double coarse_memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
+                           const std::vector<int>& in_flight, bool splits_backward, const StateShards& shards);
+
 // About what it takes: an estimate, no bound.
 double likely_memory(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
                      const std::vector<int>& in_flight);
