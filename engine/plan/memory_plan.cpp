@@ -200,8 +200,12 @@ class BufferAssignment {
 
 }  // namespace
 
+ArenaLayout assign_buffers(const Program& program, const Graph& graph, int threads, int stage) {
+  return BufferAssignment(program, graph, threads, stage).run();
+}
+
 ArenaLayout plan_memory(const Program& program, const Graph& graph, int threads, int stage) {
-  ArenaLayout arena = BufferAssignment(program, graph, threads, stage).run();
+  ArenaLayout arena = assign_buffers(program, graph, threads, stage);
   arena.bytes = pack(arena.buffers, arena.length);
   return arena;
 }

@@ -15,6 +15,9 @@ namespace shardscope {
 // slots as there are microbatches that keep it at a time.
 ArenaLayout plan_memory(const Program& program, const Graph& graph, int threads, int stage = 0);
 
+// The same without offsets: buffers alone.
+ArenaLayout assign_buffers(const Program& program, const Graph& graph, int threads, int stage = 0);
+
 struct MemoryPeak {
   CategoryBytes categories{};  // bytes at the position where most is alive
   int64_t live_bytes = 0;      // their sum: no arena can be smaller

@@ -1,12 +1,17 @@
 #include "engine/search/bounds.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
-#include "engine/compile/token_split.h"
 #include "engine/compile/training_graph.h"
 #include "engine/config/strategy.h"
 #include "engine/graph/op_definition.h"
 #include "engine/machine/topology.h"
+#include "engine/ops/expert_linear.h"
+#include "engine/ops/grouped_linear.h"
+#include "engine/ops/registry.h"
+#include "engine/search/memory_bound.h"
 
 namespace shardscope {
 
@@ -23,34 +28,45 @@ RunConfig one_sequence(const RunConfig& config, const std::string& policy) {
 }
 
 struct Products {
-  double flops = 0, seconds = 0;
+  double flops = 0, seconds = 0, of_experts = 0;                    // seconds without those of experts
+  double rows_of_expert = std::numeric_limits<double>::infinity();  // fewest, of a sequence
 };
 
-// Of matrix products at peak rates. Of models with experts, whose work depends on how tokens travel, those of the
-// forward pass that are not theirs, and one gradient of each.
-Products products_of(const Graph& graph, const Machine& machine, double share, bool has_experts, bool trains) {
+// Rows that an expert has of an op's tokens; nothing of other ops.
+std::optional<double> rows_of_expert(const Op& op, std::span<const TensorType> operands) {
+  if (op.definition == &op_definition("expert_linear") || op.definition == &op_definition("expert_linear_grad")) {
+    return static_cast<double>(element_count(operands[1].shape)) /
+           static_cast<double>(op.attributes.as<ExpertLinearAttributes>().experts);
+  }
+  if (op.definition == &op_definition("grouped_linear") || op.definition == &op_definition("grouped_linear_grad")) {
+    const Shape& rows = operands[0].shape;
+    return static_cast<double>(rows[0] * rows[1] * rows[2]) * op.attributes.as<GroupedLinearAttributes>().filled /
+           static_cast<double>(std::max<int64_t>(1, element_count(operands[1].shape)));
+  }
+  return std::nullopt;
+}
+
+// Of matrix products at peak rates.
+Products products_of(const Graph& graph, const Machine& machine, double share) {
   Products work;
   for (const Op& op : graph.ops) {
     if (!op.definition->is_matrix_product()) continue;
-    if (has_experts && op.phase != Phase::forward) continue;
     std::vector<TensorType> operands, results;
-    bool is_of_experts = false;
-    for (ValueId input : op.inputs) {
-      operands.push_back(graph.type(input));
-      const std::vector<std::string>& logical = graph.values[input].logical;
-      is_of_experts |= !logical.empty() && logical.front() == "experts";
-    }
-    if (has_experts && is_of_experts) continue;
+    for (ValueId input : op.inputs) operands.push_back(graph.type(input));
     for (ValueId output : op.outputs) results.push_back(graph.type(output));
     const ProductRate* rate = find_products(machine.device, precision_of(operands.front().dtype));
     if (!rate) continue;
-    const double times = has_experts && trains ? 2 : 1;
-    const double flops = times * op.definition->flops(op.attributes, operands, results);
+    const double flops = op.definition->flops(op.attributes, operands, results);
     work.flops += flops;
-    work.seconds += flops / (rate->flops_per_second * share);
+    const std::optional<double> rows = rows_of_expert(op, operands);
+    if (rows) work.rows_of_expert = std::min(work.rows_of_expert, *rows);
+    (rows ? work.of_experts : work.seconds) += flops / (rate->flops_per_second * share);
   }
   return work;
 }
+
+// Rows of an expert are whole: of r rows at least this share counts, of more no less.
+double share_of_whole_rows(double rows) { return rows >= 2 ? 1 - 1 / rows : 0.5; }
 
 }  // namespace
 
@@ -64,13 +80,14 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
     const RunConfig run = one_sequence(config, policy);
     ForwardGraph forward = build_forward(run);
     if (!forward.graph || !forward.run.errors.empty()) throw Failure(forward.run.errors);
-    const bool experts = has_experts(*forward.graph);
     const Graph graph = build_training(forward.run, std::move(*forward.graph), machine).graph;
-    const Products work = products_of(graph, machine, share, experts, config.trains());
-    seconds_[policy] = work.seconds * static_cast<double>(rows_);
+    const Products work = products_of(graph, machine, share);
+    seconds_[policy] = {work.seconds * static_cast<double>(rows_), work.of_experts * static_cast<double>(rows_)};
+    rows_of_expert_ = std::min(rows_of_expert_, work.rows_of_expert);
     if (std::string(policy) != "none") continue;
-    model_flops_ = experts ? 0 : work.flops * static_cast<double>(rows_);
-    peak_ = work.seconds > 0 ? work.flops / work.seconds : 1;
+    model_flops_ = work.flops * static_cast<double>(rows_);
+    const double all = work.seconds + work.of_experts;
+    peak_ = all > 0 ? work.flops / all : 1;
     for (const State& state : graph.states) {
       const std::vector<std::string>* logical = &graph.values[state.before].logical;
       if (state.follows != no_id &&
@@ -93,17 +110,17 @@ Bound Bounds::of(const Candidate& candidate) const {
   Bound bound;
   // Another policy than the three recomputes something, and nothing less than none.
   const auto known = seconds_.find(s.recompute);
-  const double work = known == seconds_.end() ? seconds_.at("none") : known->second;
+  const ProductSeconds& work = known == seconds_.end() ? seconds_.at("none") : known->second;
   const double stages = static_cast<double>(s.pipeline);
-  bound.seconds = work / static_cast<double>(devices_);
+  const double rows =
+      rows_of_expert_ * static_cast<double>(std::max<int64_t>(1, s.microbatch_size)) / static_cast<double>(s.context);
+  bound.seconds = (work.plain + work.of_experts * share_of_whole_rows(rows)) / static_cast<double>(devices_);
   const double tensor = static_cast<double>(s.tensor), expert = static_cast<double>(s.expert);
-  const double shards = static_cast<double>(s.fsdp);
-  // The axis over which ZeRO splits, whichever it is.
-  const double replicas = static_cast<double>(std::max({s.data, s.expert, s.context}));
-  const double of_parameters = s.zero >= 3 ? replicas : shards, of_optimizer = s.zero >= 1 ? replicas : shards;
+  const StateShards shards = state_shards(s);
   // fastest may lay out nothing else: what is stored is as pinned.
   bound.memory_bytes =
-      (parameters_.split(tensor, expert) / of_parameters + optimizer_.split(tensor, expert) / of_optimizer) / stages;
+      (parameters_.split(tensor, expert) / shards.parameters + optimizer_.split(tensor, expert) / shards.optimizer) /
+      stages;
   return bound;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <map>
 #include <string>
 
@@ -20,7 +21,9 @@ struct Bound {
 //
 // Time. W is the time that all matrix products of a step take at the device's peak rate, one after the other, under the
 // recompute policy. A product that is split among devices takes on each at least its share of the FLOPs at the peak
-// rate, whatever its layout, so all devices together compute for W, and one of the N for W / N.
+// rate, whatever its layout, so all devices together compute for W, and one of the N for W / N. Of experts, tokens are
+// spread evenly; the rows that each has on a device are whole numbers, and those of one microbatch and context part are
+// the fewest.
 // What stages wait for is in layer_bound.h.
 //
 // Memory. A device stores the states, of which each axis splits what it can at most: parameters and optimizer state
@@ -30,8 +33,7 @@ class Bounds {
  public:
   Bounds(const PlanRequest& request, int64_t devices);
   Bound of(const Candidate& candidate) const;
-  // FLOPs of the model's matrix products in a step, without what is recomputed: of MFU; 0 of a model with
-  // experts, of which it is not known. Peak FLOP/s of a device.
+  // FLOPs of the model's matrix products in a step, without what is recomputed: of MFU. Peak FLOP/s of a device.
   double model_flops() const { return model_flops_; }
   double peak() const { return peak_; }
   int64_t rows() const { return rows_; }  // of a batch
@@ -44,8 +46,13 @@ class Bounds {
     }
   };
 
+  struct ProductSeconds {
+    double plain = 0, of_experts = 0;
+  };
+
   int64_t rows_, devices_;
-  std::map<std::string, double> seconds_;  // W by recompute policy
+  std::map<std::string, ProductSeconds> seconds_;                    // W by recompute policy
+  double rows_of_expert_ = std::numeric_limits<double>::infinity();  // fewest, of a sequence
   StateBytes parameters_, optimizer_;
   double model_flops_ = 0, peak_ = 1;
 };

@@ -2,61 +2,43 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "engine/config/strategy.h"
-#include "engine/plan/schedules/schedule.h"
+#include "engine/search/memory_bound.h"
 
 namespace shardscope {
 
 namespace {
 
-// Equal layers of one model chunk: of EqualLayers number `group` so many.
-struct ChunkLayers {
-  std::vector<int64_t> count;  // by group
-  bool has_before = false, has_behind = false;
-  int first_group = 0, last_group = 0;
-};
-
 class StrategyBound {
  public:
   StrategyBound(const LayerProfile& profile, const Candidate& candidate, int64_t microbatches,
-                const MachinePrices& prices)
-      : profile_(profile), strategy_(candidate.strategy), microbatches_(microbatches), prices_(prices) {}
+                const MachinePrices& prices, ScheduleOrders& orders)
+      : profile_(profile),
+        strategy_(candidate.strategy),
+        microbatches_(microbatches),
+        prices_(prices),
+        orders_(orders) {}
+
+  // What all stages together do for a microbatch, as one stage would.
+  double all_stages(const std::vector<int>& layers) {
+    all_stages_ = true;
+    chunks_ = cut_layers(profile_.layers, layers);
+    return one_stage(true);
+  }
 
   Bound run(const std::vector<int>& chunks, bool coarse) {
     const auto stages = static_cast<size_t>(strategy_.pipeline);
-    int64_t first = 0;
-    for (size_t c = 0; c < chunks.size(); ++c) {
-      chunks_.push_back(layers_between(first, first + chunks[c]));
-      chunks_.back().has_before = c == 0;
-      chunks_.back().has_behind = c + 1 == chunks.size();
-      first += chunks[c];
-    }
+    chunks_ = cut_layers(profile_.layers, chunks);
     Bound bound;
     bound.seconds = stages == 1 ? one_stage(coarse) : pipeline(coarse);
     bound.memory_bytes = memory(coarse);
-    if (!coarse) bound.likely_bytes = std::max(bound.memory_bytes, likely_memory());
+    if (!coarse)
+      bound.likely_bytes = std::max(bound.memory_bytes, likely_memory(profile_, chunks_, stages, in_flight()));
     return bound;
   }
 
  private:
-  static constexpr const char* interleaved_name = "interleaved";
-
-  ChunkLayers layers_between(int64_t first, int64_t end) const {
-    ChunkLayers chunk;
-    chunk.first_group = -1;
-    for (size_t g = 0; g < profile_.layers.size(); ++g) {
-      const EqualLayers& layers = profile_.layers[g];
-      const int64_t count = std::max<int64_t>(0, std::min(end, layers.end()) - std::max(first, layers.first));
-      chunk.count.push_back(count);
-      if (count == 0) continue;
-      if (chunk.first_group < 0) chunk.first_group = static_cast<int>(g);
-      chunk.last_group = static_cast<int>(g);
-    }
-    return chunk;
-  }
-
   // Of one layer of a group, whichever it is.
   PartWork of_layer(const std::vector<PartWork>& works, size_t group) const {
     const EqualLayers& layers = profile_.layers[group];
@@ -67,7 +49,7 @@ class StrategyBound {
   }
 
   struct TaskSeconds {
-    double clock = 0, computing = 0, ahead = 0, behind = 0, weights = 0;
+    double clock = 0, computing = 0, ahead = 0, behind = 0, weights = 0, movable = 0;
     std::vector<double> wire;
     double all() const {
       double seconds = clock;
@@ -83,6 +65,7 @@ class StrategyBound {
       seconds.clock += times * work.clock;
       seconds.computing += times * work.computing;
       seconds.weights += times * work.weights;
+      seconds.movable += times * work.movable;
       for (size_t s = 0; s < work.wire.size(); ++s) seconds.wire[s] += times * work.wire[s];
     };
     for (size_t g = 0; g < chunk.count.size(); ++g) {
@@ -108,43 +91,31 @@ class StrategyBound {
   }
 
   double one_stage(bool coarse) const {
+    // Transfers behind all that a task computes are those of one stage.
+    const double tails = all_stages_ ? 0 : 1;
     const ChunkLayers& all = chunks_.front();
-    const double forward = std::max(of_chunk(profile_.forward, all, false).all(),
-                                    of_chunk(profile_.forward, all, false).clock + profile_.forward_tail);
-    const TaskSeconds of_backward = of_chunk(profile_.backward, all, true);
-    const double backward = std::max(of_backward.all(), of_backward.clock + profile_.backward_tail);
+    const TaskSeconds of_forward = of_chunk(profile_.forward, all, false),
+                      of_backward = of_chunk(profile_.backward, all, true);
+    const double forward = std::max(of_forward.all(), of_forward.clock + tails * profile_.forward_tail),
+                 backward = std::max(of_backward.all(), of_backward.clock + tails * profile_.backward_tail);
     double seconds = static_cast<double>(microbatches_) * (forward + backward);
     if (!coarse) seconds += of_chunk(profile_.begin, all, false).all() + of_chunk(profile_.update, all, false).all();
     return seconds;
   }
 
-  // The layers of all chunks of a stage.
   ChunkLayers of_stage(size_t stage) const {
-    ChunkLayers sum;
-    sum.count.assign(profile_.layers.size(), 0);
-    for (size_t c = stage; c < chunks_.size(); c += static_cast<size_t>(strategy_.pipeline)) {
-      for (size_t g = 0; g < sum.count.size(); ++g) sum.count[g] += chunks_[c].count[g];
-      sum.has_before |= chunks_[c].has_before;
-      sum.has_behind |= chunks_[c].has_behind;
-    }
-    return sum;
+    return layers_of_stage(chunks_, stage, static_cast<size_t>(strategy_.pipeline));
   }
 
   struct Item {
-    double work = 0, computing = 0, ahead = 0, behind = 0;
-    double passing() const { return std::max(0.0, work - ahead - behind); }
+    double work = 0, computing = 0, ahead = 0, behind = 0, movable = 0;
+    double passing() const { return std::max(0.0, work - ahead - behind - movable); }
     // With a transfer of so many seconds.
     double with(double transfer) const { return std::max(work, computing + transfer); }
   };
 
-  const PipelineSchedule& schedule() const {
-    const bool interleaved = strategy_.virtual_stages > 1 && strategy_.pipeline_schedule == "1f1b";
-    return *find_schedule(interleaved ? interleaved_name : strategy_.pipeline_schedule);
-  }
-  PipelineShape shape() const {
-    return {static_cast<int>(strategy_.pipeline), static_cast<int>(strategy_.virtual_stages),
-            static_cast<int>(microbatches_)};
-  }
+  const PipelineSchedule& schedule() const { return schedule_of(strategy_); }
+  PipelineShape shape() const { return shape_of(strategy_, microbatches_); }
 
   // Of the devices of two stages that have the first place there.
   double transfer(int from, int to, double bytes) const {
@@ -163,13 +134,14 @@ class StrategyBound {
     for (int c = 0; c < count; ++c) {
       const TaskSeconds there = of_chunk(profile_.forward, chunks_[static_cast<size_t>(c)], false),
                         back = of_chunk(profile_.backward, chunks_[static_cast<size_t>(c)], true);
-      forward.push_back({there.all(), there.computing, there.ahead + there.all() - there.clock, there.behind});
+      forward.push_back(
+          {there.all(), there.computing, there.ahead + there.all() - there.clock, there.behind, there.movable});
       const double weights = schedule.splits_backward ? back.weights : 0;
       backward.push_back({schedule.splits_backward ? std::max(0.0, back.clock - weights) : back.all(),
                           std::max(0.0, back.computing - weights),
                           schedule.splits_backward ? back.ahead : back.ahead + back.all() - back.clock,
-                          schedule.splits_backward ? 0 : back.behind});
-      weight.push_back({schedule.splits_backward ? weights_of_whole(c) : 0, 0, 0, 0});
+                          schedule.splits_backward ? 0 : back.behind, back.movable});
+      weight.push_back({schedule.splits_backward ? weights_of_whole(c) : 0, 0, 0, 0, 0});
       received.push_back(c == 0 ? 0 : transfer((c - 1) % stages, c % stages, profile_.forward_message));
       received_back.push_back(c + 1 == count ? 0 : transfer((c + 1) % stages, c % stages, profile_.backward_message));
     }
@@ -214,10 +186,11 @@ class StrategyBound {
       double work = 0;
       for (size_t c = s; c < forward.size(); c += stages)
         work += forward[c].with(received[c]) + backward[c].with(received_back[c]) + weight[c].work;
-      const double start = std::max(begin[s], begin[0] + ahead - (s > 0 ? forward[s].ahead : 0));
+      const double start = std::max(begin[s], begin[0] + ahead - (s > 0 ? forward[s].ahead + forward[s].movable : 0));
       ends.push_back(start + static_cast<double>(microbatches_) * work);
       // The last backward of this stage still has to pass those before it.
-      if (ends_with_message) ends[0] = std::max(ends[0], ends.back() - backward[s].behind + after);
+      if (ends_with_message)
+        ends[0] = std::max(ends[0], ends.back() - backward[s].behind - backward[s].movable + after);
       ahead += forward[s].passing() + (s + 1 < stages ? received[s + 1] : 0);
       after += backward[s].passing() + received_back[s];
     }
@@ -228,7 +201,8 @@ class StrategyBound {
                                 const std::vector<Item>& weight, const std::vector<double>& received,
                                 const std::vector<double>& received_back, const std::vector<double>& begin) {
     const size_t stages = begin.size(), count = forward.size(), microbatches = static_cast<size_t>(microbatches_);
-    const PipelineOrder order = schedule().order(shape());
+    const std::shared_ptr<const PipelineOrder> kept_order = orders_.order(schedule(), shape());
+    const PipelineOrder& order = *kept_order;
     std::vector<double> sent(count * microbatches, -1), sent_back(count * microbatches, -1), time = begin;
     std::vector<size_t> at(stages);
     for (bool moved = true; moved;) {
@@ -260,147 +234,49 @@ class StrategyBound {
     return time;
   }
 
-  double memory(bool coarse) const {
-    if (coarse && strategy_.pipeline * strategy_.fsdp * strategy_.data > 1) return 0;
-    const size_t stages = static_cast<size_t>(strategy_.pipeline);
-    double most = 0;
-    if (stages == 1) {
-      for (const LayerProfile::Position& position : profile_.positions)
-        most = std::max(most, at_position(position, chunks_.front()));
-      return most;
-    }
-    for (size_t s = 0; s < stages; ++s) most = std::max(most, always(of_stage(s)));
-    return most;
+  double memory(bool coarse) {
+    const auto stages = static_cast<size_t>(strategy_.pipeline);
+    const bool splits_backward = stages > 1 && schedule().splits_backward;
+    if (coarse)
+      return coarse_memory_bound(profile_, chunks_, stages, in_flight(), splits_backward, state_shards(strategy_));
+    return memory_bound(profile_, chunks_, stages, in_flight(), splits_backward);
   }
 
-  // Microbatches that a chunk has between forward and backward at a time, at most.
-  std::vector<int64_t> in_flight() const {
-    std::vector<int64_t> most(chunks_.size(), 1);
-    if (chunks_.size() == 1) return most;
-    const size_t stages = static_cast<size_t>(strategy_.pipeline);
-    const int64_t items = 2 * microbatches_ * std::ssize(chunks_);
-    if (items > 16 * simulated_items) return most;
-    const PipelineOrder order = schedule().order(shape());
-    for (size_t s = 0; s < order.size(); ++s) {
-      std::vector<int64_t> now(chunks_.size());
-      for (const WorkItem& item : order[s]) {
-        const size_t c = static_cast<size_t>(item.chunk) * stages + s;
-        if (item.work == Work::forward) most[c] = std::max(most[c], ++now[c]);
-        else if (item.work != Work::backward_weight) --now[c];
-      }
-    }
-    return most;
-  }
-
-  // With what every microbatch in flight saves for backward.
-  double likely_memory() const {
-    const std::vector<int64_t> slots = in_flight();
-    const size_t stages = static_cast<size_t>(strategy_.pipeline);
-    double most = 0;
-    for (size_t s = 0; s < stages; ++s) {
-      double kept = 0;
-      for (size_t c = s; c < chunks_.size(); c += stages) kept += around(chunks_[c], slots[c]);
-      for (size_t c = s; c < chunks_.size(); c += stages) {
-        const double others = kept - around(chunks_[c], slots[c]),
-                     further = static_cast<double>(slots[c] - 1) * saved(chunks_[c]);
-        for (const LayerProfile::Position& position : profile_.positions)
-          most = std::max(most, others + further + at_position(position, chunks_[c]));
-      }
-    }
-    return most;
-  }
-
-  // In use while another chunk of the stage runs.
-  double around(const ChunkLayers& chunk, int64_t slots) const {
-    return always(chunk) + (slots > 1 ? static_cast<double>(slots) * saved(chunk) : 0);
-  }
-
-  double saved(const ChunkLayers& chunk) const {
-    double bytes = 0;
-    for (size_t g = 0; g < chunk.count.size(); ++g) {
-      const EqualLayers& of = profile_.layers[g];
-      double least = std::numeric_limits<double>::infinity();
-      for (int copy = 0; copy < of.kept_count; ++copy)
-        least = std::min(least, profile_.saved[static_cast<size_t>(of.kept + copy)]);
-      bytes += static_cast<double>(chunk.count[g]) * least;
-    }
-    return bytes;
-  }
-
-  // In use in all of forward and backward.
-  double always(const ChunkLayers& layers) const {
-    double bytes = 0;
-    for (size_t g = 0; g < layers.count.size(); ++g) {
-      const EqualLayers& of = profile_.layers[g];
-      const double least = std::min(profile_.constant[static_cast<size_t>(of.kept)],
-                                    profile_.constant[static_cast<size_t>(of.kept + of.kept_count - 1)]);
-      bytes += static_cast<double>(layers.count[g]) * least;
-    }
-    if (layers.has_before) bytes += profile_.constant[static_cast<size_t>(profile_.kept)];
-    if (layers.has_behind) bytes += profile_.constant[static_cast<size_t>(profile_.kept) + 1];
-    return bytes;
-  }
-
-  // In use at a position of a chunk with these layers, of one microbatch; 0 where it has not the part that runs there.
-  double at_position(const LayerProfile::Position& position, const ChunkLayers& stage) const {
-    const int kept = profile_.kept;
-    if (position.part == kept && !stage.has_before) return 0;
-    if (position.part == kept + 1 && !stage.has_behind) return 0;
-    double bytes = 0;
-    if (stage.has_before) bytes += position.bytes[static_cast<size_t>(kept)];
-    if (stage.has_behind) bytes += position.bytes[static_cast<size_t>(kept) + 1];
-    for (size_t g = 0; g < profile_.layers.size(); ++g) {
-      const EqualLayers& of = profile_.layers[g];
-      const double first = position.bytes[static_cast<size_t>(of.kept)],
-                   last = position.bytes[static_cast<size_t>(of.kept + of.kept_count - 1)];
-      double others = std::min(first, last);
-      int64_t count = stage.count[g];
-      if (position.part >= of.kept && position.part < of.kept + of.kept_count) {
-        if (count == 0) return 0;
-        const bool is_first = position.part == of.kept;
-        bytes += is_first ? first : last;
-        if (of.kept_count > 1) others = is_first ? last : first;
-        --count;
-      }
-      bytes += static_cast<double>(count) * others;
-    }
-    return bytes;
+  std::vector<int> in_flight() {
+    if (strategy_.pipeline == 1) return std::vector<int>(chunks_.size(), 1);
+    return *orders_.in_flight(schedule(), shape());
   }
 
   const LayerProfile& profile_;
   const StrategyConfig& strategy_;
   int64_t microbatches_;
   const MachinePrices& prices_;
+  ScheduleOrders& orders_;
+  bool all_stages_ = false;
   std::vector<ChunkLayers> chunks_;
 };
 
 }  // namespace
 
 Bound layer_bound(const LayerProfile& profile, const Candidate& candidate, const std::vector<int>& chunks,
-                  int64_t microbatches, bool coarse, const MachinePrices& prices) {
-  return StrategyBound(profile, candidate, microbatches, prices).run(chunks, coarse);
+                  int64_t microbatches, bool coarse, const MachinePrices& prices, ScheduleOrders& orders) {
+  return StrategyBound(profile, candidate, microbatches, prices, orders).run(chunks, coarse);
 }
 
 LayerBounds::LayerBounds(const PlanRequest& request, int64_t devices)
     : profiles_(request.config, request.machine), prices_(request.machine, static_cast<int>(devices)) {}
 
 Bound LayerBounds::of_work(const Candidate& candidate) {
-  if (profiles_.has_experts()) return {};
   const LayerProfile* profile = profiles_.of(candidate, true);
   if (!profile) return {};
   const StrategyConfig& s = candidate.strategy;
-  Candidate one{s, candidate.mode};
-  one.strategy.pipeline = one.strategy.virtual_stages = 1;
-  const int64_t microbatches = profiles_.microbatches_of(candidate);
-  const double all =
-      layer_bound(*profile, one, {static_cast<int>(profile->layers.back().end())}, microbatches, true, prices_).seconds;
-  // Transfers behind all that a task computes are those of one stage.
-  const double tails = static_cast<double>(microbatches) * (profile->forward_tail + profile->backward_tail);
-  return {std::max(0.0, all - (s.pipeline > 1 ? tails : 0)) / static_cast<double>(s.pipeline), 0};
+  StrategyBound bound(*profile, candidate, profiles_.microbatches_of(candidate), prices_, orders_);
+  const std::vector<int> layers = {static_cast<int>(profile->layers.back().end())};
+  const double all = s.pipeline > 1 ? bound.all_stages(layers) : bound.run(layers, true).seconds;
+  return {all / static_cast<double>(s.pipeline), 0};
 }
 
 Bound LayerBounds::of(const Candidate& candidate, bool coarse) {
-  if (coarse && profiles_.has_experts()) return {};
   const LayerProfile* profile = profiles_.of(candidate, coarse);
   if (!profile) return {};
   const StrategyConfig& s = candidate.strategy;
@@ -409,7 +285,7 @@ Bound LayerBounds::of(const Candidate& candidate, bool coarse) {
                                       : profiles_.chunks_of(candidate);
   if (chunks.empty()) return {};
   const int64_t microbatches = profiles_.microbatches_of(candidate);
-  return layer_bound(*profile, candidate, chunks, microbatches, coarse, prices_);
+  return layer_bound(*profile, candidate, chunks, microbatches, coarse, prices_, orders_);
 }
 
 }  // namespace shardscope

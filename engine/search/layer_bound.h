@@ -6,6 +6,7 @@
 #include "engine/machine/machine_prices.h"
 #include "engine/search/bounds.h"
 #include "engine/search/layer_profile.h"
+#include "engine/search/schedule_orders.h"
 
 namespace shardscope {
 
@@ -25,19 +26,17 @@ namespace shardscope {
 // stage works on all microbatches, after the first message has passed the stages before it, and before the last, where
 // the schedule ends with it, has passed them back.
 //
-// Memory. Of one stage: at a position of a task all that is in use there is in the arena at the same time; of the
-// layers that have been passed, and of those that have not. Of a stage of several: what is in use all the time, such as
-// states and what adds up. As another software stack holds a plan: of states alone.
+// Memory: memory_bound.h; as another software stack holds a plan, of states alone.
 inline constexpr int64_t simulated_items = 4096;
 Bound layer_bound(const LayerProfile& profile, const Candidate& candidate, const std::vector<int>& chunks,
-                  int64_t microbatches, bool coarse, const MachinePrices& prices);
+                  int64_t microbatches, bool coarse, const MachinePrices& prices, ScheduleOrders& orders);
 
 // These bounds for the candidates of a request. For several threads at a time.
 class LayerBounds {
  public:
   LayerBounds(const PlanRequest& request, int64_t devices);
   // `coarse`: by a profile that all numbers of replicas and stages share. Zero where there is none: a strategy that
-  // cannot be, mode fastest; with experts, for which tokens travel among the replicas, no coarse one.
+  // cannot be, mode fastest.
   Bound of(const Candidate& candidate, bool coarse);
   // All stages together compute for every microbatch, so one of them for its share: coarse, and quick.
   Bound of_work(const Candidate& candidate);
@@ -47,6 +46,7 @@ class LayerBounds {
  private:
   LayerProfiles profiles_;
   MachinePrices prices_;
+  ScheduleOrders orders_;
 };
 
 }  // namespace shardscope

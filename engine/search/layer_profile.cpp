@@ -13,8 +13,8 @@
 #include "engine/machine/host_machine.h"
 #include "engine/plan/blocking_groups.h"
 #include "engine/plan/cost_model.h"
-#include "engine/plan/memory_plan.h"
 #include "engine/plan/stages.h"
+#include "engine/search/network_parts.h"
 #include "engine/shard/lowering.h"
 #include "engine/simulate/streams.h"
 
@@ -22,88 +22,14 @@ namespace shardscope {
 
 namespace {
 
-// The part of a network that ops and values belong to.
-class Parts {
- public:
-  Parts(const Graph& graph, int kept) : graph_(graph), kept_(kept) {
-    of_op_.assign(graph.ops.size(), -1);
-    of_state_.assign(graph.states.size(), -1);
-    const std::vector<bool> before = ops_before_layers(graph);
-    for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) {
-      const Op& op = graph.ops[id];
-      if (op.phase != Phase::forward) continue;
-      const int part = op.place.layer >= 0 ? op.place.layer : before[static_cast<size_t>(id)] ? kept : kept + 1;
-      of_op_[id] = part;
-      for (ValueId input : op.inputs) {
-        const Value& value = graph.values[input];
-        if (value.kind != ValueKind::state) continue;
-        int& of = of_state_[static_cast<size_t>(value.state)];
-        if (of < 0) of = part;
-      }
-    }
-    for (size_t s = 0; s < graph.states.size(); ++s) {
-      const State& state = graph.states[s];
-      if (of_state_[s] < 0 && state.follows != no_id) of_state_[s] = of_state_[static_cast<size_t>(state.follows)];
-    }
-    for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) place(id);
-  }
-
-  int of_op(OpId op) const { return op == no_id ? kept_ + 1 : of_op_[static_cast<size_t>(op)]; }
-  int of_value(ValueId id) const {
-    const Value& value = graph_.values[static_cast<size_t>(id)];
-    if (value.kind == ValueKind::state) return std::max(0, of_state_[static_cast<size_t>(value.state)]);
-    if (value.kind == ValueKind::input) return kept_;
-    return of_op(value.producer);
-  }
-  // In the order in which forward runs them.
-  int rank(int part) const { return part == kept_ ? -1 : part == kept_ + 1 ? kept_ : part; }
-
- private:
-  void place(OpId id) {
-    const Op& op = graph_.ops[id];
-    int& part = of_op_[static_cast<size_t>(id)];
-    if (part >= 0) return;
-    if (op.place.layer >= 0) part = op.place.layer;
-    else if (op.forward_op != no_id) part = of_op_[static_cast<size_t>(op.forward_op)];
-    for (const std::vector<ValueId>* values : {&op.outputs, &op.inputs}) {
-      for (ValueId value : *values) {
-        if (part < 0) part = by_state(value);
-      }
-    }
-    for (ValueId input : op.inputs) {
-      const OpId producer = graph_.values[input].producer;
-      if (part < 0 && producer != no_id) part = of_op_[static_cast<size_t>(producer)];
-    }
-    if (part < 0) part = kept_ + 1;
-  }
-
-  int by_state(ValueId id) {
-    if (state_of_value_.empty()) {
-      state_of_value_.assign(graph_.values.size(), no_id);
-      for (size_t s = 0; s < graph_.states.size(); ++s) {
-        const State& state = graph_.states[s];
-        for (ValueId value : {state.initial, state.before, state.after, state.gradient}) {
-          if (value != no_id) state_of_value_[static_cast<size_t>(value)] = static_cast<StateId>(s);
-        }
-      }
-    }
-    const StateId state = state_of_value_[static_cast<size_t>(id)];
-    return state == no_id ? -1 : of_state_[static_cast<size_t>(state)];
-  }
-
-  const Graph& graph_;
-  int kept_;
-  std::vector<int> of_op_, of_state_;
-  std::vector<StateId> state_of_value_;
-};
-
 // One task, its instructions as listed. Streams of transfers have no limit here but that of what they depend on: so
 // what the clock shows is no later than any order of the overlap schedule, which keeps the listed order of all but
 // starts, dones, and casts and slices of what the task is given.
 class TaskClock {
  public:
-  TaskClock(const Program& program, const Graph& graph, const Parts& parts, const Streams& streams, bool overlaps,
-            const std::vector<bool>& weight_gradient, const std::vector<bool>& left_out, bool coarse, int kept)
+  TaskClock(const Program& program, const Graph& graph, const NetworkParts& parts, const Streams& streams,
+            bool overlaps, const std::vector<bool>& weight_gradient, const std::vector<bool>& left_out, bool coarse,
+            int kept)
       : program_(program),
         graph_(graph),
         parts_(parts),
@@ -112,7 +38,14 @@ class TaskClock {
         weight_gradient_(weight_gradient),
         left_out_(left_out),
         coarse_(coarse),
-        part_count_(kept + 2) {}
+        part_count_(kept + 2),
+        used_(program.values.size()) {
+    for (const Task& task : program.tasks) {
+      for (const Instruction& instruction : task.instructions) {
+        for (int operand : instruction.operands()) used_[static_cast<size_t>(operand)] = true;
+      }
+    }
+  }
 
   std::vector<PartWork> run(const Task& task, const std::vector<double>& seconds, double* tail = nullptr,
                             double* message = nullptr) {
@@ -123,8 +56,10 @@ class TaskClock {
     maker_.assign(program_.values.size(), -1);
     started_in_.assign(program_.values.size(), -1);
     is_early_.assign(program_.values.size(), true);
+    waits_.assign(program_.values.size(), false);
     const size_t count = task.instructions.size();
     std::vector<double> increments(count);
+    std::vector<bool> moves(count);
     std::vector<int> part(count), first_use(works.size(), -1), last_give(works.size(), -1);
     std::vector<std::vector<int>> given(works.size());
     double clock = 0, end = 0;
@@ -133,16 +68,21 @@ class TaskClock {
       part[i] = std::max(0, parts_.of_op(instruction.op));
       PartWork& work = works[static_cast<size_t>(part[i])];
       const double before = clock;
+      bool is_carried = false;
       const CollectiveStart* start = instruction.as<CollectiveStart>();
       if (start) {
-        // Of what several layers share only the first part is known to be there.
-        const double took = start->operands.size() > 1 ? 0 : seconds[i];
+        // Of what several layers share only the first part is known to be there; metrics may be summed later.
+        const bool is_metric = task.phase != Phase::update && std::ranges::none_of(start->destinations, [&](int value) {
+                                 return used_[static_cast<size_t>(value)];
+                               });
+        const double took = start->operands.size() > 1 || is_metric ? 0 : seconds[i];
         const int stream = streams_.of(program_, *start);
         const bool joined = overlaps_ && streams_.find(Streams::compute, stream);
         work.wire[static_cast<size_t>(stream)] += took;
         double ready = 0;
         bool early = true;
         for (int operand : start->operands) ready = std::max(ready, ready_[operand]), early &= is_early_[operand];
+        is_carried = early;
         if (joined) {
           for (int result : start->destinations) {
             ready_[result] = early ? 0 : ready + took;
@@ -172,24 +112,29 @@ class TaskClock {
       }
       increments[i] = clock - before;
       work.clock += increments[i];
-      if (instruction.op != no_id && weight_gradient_[static_cast<size_t>(instruction.op)])
-        work.weights += increments[i];
+      const bool of_weights = instruction.op != no_id && weight_gradient_[static_cast<size_t>(instruction.op)];
+      if (of_weights) work.weights += increments[i];
+      moves[i] = start && (of_weights || is_carried || !waits(instruction, part, i, is_backward));
       const bool is_bucket = start && start->operands.size() > 1;  // of several layers' small gradients
       for (int operand : is_bucket ? std::span<const int>() : instruction.operands()) {
         const int maker = maker_[operand];
         if (maker < 0 || part[static_cast<size_t>(maker)] == part[i] || is_scalar(operand)) continue;
         const int from = part[static_cast<size_t>(maker)];
-        const bool onwards =
-            is_backward ? parts_.rank(from) > parts_.rank(part[i]) : parts_.rank(from) < parts_.rank(part[i]);
-        if (!onwards) continue;
+        if (!is_onwards(from, part[i], is_backward)) continue;
         if (first_use[static_cast<size_t>(part[i])] < 0) first_use[static_cast<size_t>(part[i])] = static_cast<int>(i);
         last_give[static_cast<size_t>(from)] = std::max(last_give[static_cast<size_t>(from)], maker);
         given[static_cast<size_t>(from)].push_back(operand);
       }
+      if (!instruction.as<CollectiveDone>()) {
+        const bool waiting = waits(instruction, part, i, is_backward);
+        for (int result : instruction.destinations()) waits_[result] = waiting;
+      }
       for (int result : instruction.results()) maker_[result] = static_cast<int>(i);
     }
+    const int end_of_messages = *std::ranges::max_element(last_give);
     for (size_t i = 0; i < count; ++i) {
       PartWork& work = works[static_cast<size_t>(part[i])];
+      if (moves[i] || static_cast<int>(i) > end_of_messages) work.movable += increments[i];
       const int use = first_use[static_cast<size_t>(part[i])], give = last_give[static_cast<size_t>(part[i])];
       const OpId op = task.instructions[i].op;
       const bool again = op != no_id && graph_.ops[static_cast<size_t>(op)].phase == Phase::recompute;
@@ -211,6 +156,18 @@ class TaskClock {
            !(instruction.op != no_id && graph_.ops[instruction.op].definition->must_be_in_place());
   }
 
+  // For what another part gives, as for the message of another stage.
+  bool waits(const Instruction& instruction, const std::vector<int>& part, size_t i, bool is_backward) const {
+    return std::ranges::any_of(instruction.operands(), [&](int operand) {
+      const int maker = maker_[operand];
+      return waits_[operand] ||
+             (maker >= 0 && !is_scalar(operand) && is_onwards(part[static_cast<size_t>(maker)], part[i], is_backward));
+    });
+  }
+  bool is_onwards(int from, int to, bool is_backward) const {
+    return is_backward ? parts_.rank(from) > parts_.rank(to) : parts_.rank(from) < parts_.rank(to);
+  }
+
   bool is_scalar(int value) const { return program_.values[value].shape.empty(); }
 
   double smallest_message(std::vector<std::vector<int>>& given) const {
@@ -228,79 +185,20 @@ class TaskClock {
 
   const Program& program_;
   const Graph& graph_;
-  const Parts& parts_;
+  const NetworkParts& parts_;
   const Streams& streams_;
   bool overlaps_;
   const std::vector<bool>&weight_gradient_, &left_out_;
   bool coarse_;
   int part_count_;
+  std::vector<bool> used_;  // by value: some instruction reads it
   std::vector<double> ready_;
   std::vector<int> maker_, started_in_;
-  std::vector<bool> is_early_;
+  std::vector<bool> is_early_, waits_;
 };
 
-// Where gradients add up, what of them a layer still holds behind backward is not the same in all plans: of backward
-// only the layer with which it begins counts, before which no layer has been passed. Another software stack may hold
-// less than the arena: `stored` alone counts there, what is there all the time as it is.
-void take_memory(const Program& program, const Graph& graph, const Parts& parts, int threads, bool accumulates,
-                 bool stored, LayerProfile& profile) {
-  const ArenaLayout arena = plan_memory(program, graph, threads);
-  const Sequence& main = program.main();
-  const int part_count = profile.kept + 2, length = arena.length;
-  std::vector<int> part_at(static_cast<size_t>(length));
-  int forward_first = -1, forward_last = -1, backward_first = -1, backward_end = -1;
-  std::vector<OpId> op_at(static_cast<size_t>(length), no_id);
-  for (const TaskRun& run : main.runs) {
-    if (!run.is_first) continue;
-    const Task& task = program.tasks[run.task];
-    for (int place = 0; place < task.size(); ++place) {
-      op_at[static_cast<size_t>(run.folded_first + place)] = task.issued(place).op;
-      part_at[static_cast<size_t>(run.folded_first + place)] = std::max(0, parts.of_op(task.issued(place).op));
-    }
-    if (task.phase == Phase::forward && task.name == "forward")
-      forward_first = run.folded_first, forward_last = run.folded_first + task.size() - 1;
-    if (task.phase == Phase::backward && backward_first < 0)
-      backward_first = run.folded_first, backward_end = run.folded_first + task.size() - 1;
-  }
-  profile.saved.assign(static_cast<size_t>(part_count), 0);
-  std::vector<std::vector<double>> in_use(static_cast<size_t>(part_count),
-                                          std::vector<double>(static_cast<size_t>(length) + 1));
-  for (const Buffer& buffer : arena.buffers) {
-    if (stored && !buffer.persistent) continue;
-    const int part = buffer.value >= 0 ? std::max(0, parts.of_value(program.values[buffer.value].graph_value))
-                                       : part_at[static_cast<size_t>(buffer.first)];
-    std::vector<double>& row = in_use[static_cast<size_t>(part)];
-    row[static_cast<size_t>(buffer.first)] += static_cast<double>(buffer.bytes);
-    row[static_cast<size_t>(buffer.last) + 1] -= static_cast<double>(buffer.bytes);
-    if (!buffer.persistent && backward_first >= 0 && buffer.first >= forward_first && buffer.first <= forward_last &&
-        buffer.last >= backward_first)
-      profile.saved[static_cast<size_t>(part)] += static_cast<double>(buffer.bytes);
-  }
-  std::vector<double> totals(static_cast<size_t>(length));
-  for (std::vector<double>& row : in_use) {
-    double sum = 0;
-    for (int q = 0; q < length; ++q)
-      totals[static_cast<size_t>(q)] += row[static_cast<size_t>(q)] = sum += row[static_cast<size_t>(q)];
-  }
-  const int backward_last = backward_end < 0 ? length - 1 : backward_end;
-  for (const std::vector<double>& row : in_use)
-    profile.constant.push_back(
-        *std::min_element(row.begin() + std::max(0, forward_first), row.begin() + backward_last + 1));
-  // Of each part the position where most is in use, forward and behind.
-  std::map<std::pair<int, bool>, int> most;
-  for (int q = 0; q < length; ++q) {
-    if (op_at[static_cast<size_t>(q)] == no_id) continue;
-    const int part = part_at[static_cast<size_t>(q)];
-    if (accumulates && q > forward_last && (q > backward_last || part == profile.kept || part < profile.kept - 1))
-      continue;
-    const auto [entry, is_new] = most.emplace(std::pair(part_at[static_cast<size_t>(q)], q <= forward_last), q);
-    if (!is_new && totals[static_cast<size_t>(q)] > totals[static_cast<size_t>(entry->second)]) entry->second = q;
-  }
-  for (const auto& [of, q] : most) {
-    LayerProfile::Position& position = profile.positions.emplace_back();
-    position.part = of.first;
-    for (const std::vector<double>& row : in_use) position.bytes.push_back(row[static_cast<size_t>(q)]);
-  }
+bool splits_gradients(const Candidate& candidate) {
+  return candidate.strategy.fsdp > 1 || candidate.strategy.zero >= 2;
 }
 
 }  // namespace
@@ -311,6 +209,7 @@ void PartWork::take_smaller(const PartWork& other) {
   weights = std::max(weights, other.weights);
   ahead = std::max(ahead, other.ahead);
   behind = std::max(behind, other.behind);
+  movable = std::max(movable, other.movable);
   for (size_t s = 0; s < wire.size(); ++s) wire[s] = std::min(wire[s], other.wire[s]);
 }
 
@@ -330,7 +229,7 @@ std::string LayerProfiles::key_of(const Candidate& candidate, bool coarse) const
   const StrategyConfig& s = candidate.strategy;
   std::string key = fmt::format("{} {} {} {} {} {} {} {}", s.tensor, s.context, s.expert, s.sequence_parallel,
                                 s.microbatch_size, s.recompute, microbatches_of(candidate) > 1, s.pipeline > 1);
-  if (coarse) return key;
+  if (coarse) return key + (splits_gradients(candidate) ? " split" : "");
   key += fmt::format(" {} {} {} {}", s.data, s.fsdp, s.zero, s.pipeline);
   for (const std::string& axis : s.order) key += " " + axis;
   return key;
@@ -440,24 +339,31 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
   std::vector<int> levels;
   for (const AxisList& axes : program.groups) levels.push_back(prices.placement(axes).level());
   const Stack& stack = prices.stack();
-  const Streams streams = streams_on(
-      machine_, levels, stack.runs_here() ? std::vector<bool>() : blocking_groups(program, graph, stack.overlap));
+  const Streams streams =
+      streams_on(machine_, levels,
+                 // What blocks is decided by most of what a group moves, over replicas too.
+                 stack.runs_here() || coarse ? std::vector<bool>() : blocking_groups(program, graph, stack.overlap));
   LayerProfile profile;
   profile.layers = shortened_graph.layers;
   profile.has_experts = has_experts_;
   profile.kept = profile.layers.back().kept + profile.layers.back().kept_count;
-  const Parts parts(graph, profile.kept);
+  const NetworkParts parts(graph, profile.kept);
   std::vector<bool> left_out(graph.ops.size());
+  const std::vector<bool> weights = weight_gradient_ops(graph);
+  const bool splits_sums = coarse && splits_gradients(candidate);
   for (size_t id = 0; id < graph.ops.size(); ++id) {
     const Op& op = graph.ops[id];
     if (op.phase == Phase::recompute && op.forward_op != no_id)
       left_out[id] = written.training.recomputed_casts.contains(graph.ops[op.forward_op].name);
+    // Replicas may share what is behind the sum of their gradients; and a stack joins ops to other chains where
+    // parameters are gathered.
+    const bool may_be_less = weights[id] || !stack.runs_here();
+    if (splits_sums && may_be_less && !op.definition->is_matrix_product()) left_out[id] = true;
   }
-  const std::vector<bool> weights = weight_gradient_ops(graph);
   const bool overlaps = config.schedule.overlap != OverlapMode::off;
   TaskClock clock(program, graph, parts, streams, overlaps, weights, left_out, coarse, profile.kept);
   const std::vector<PartWork> nothing(static_cast<size_t>(profile.kept) + 2,
-                                      PartWork{0, 0, 0, 0, 0, 0, std::vector<double>(streams.names.size())});
+                                      PartWork{0, 0, 0, 0, 0, 0, 0, std::vector<double>(streams.names.size())});
   profile.begin = profile.forward = profile.backward = profile.update = nothing;
   std::vector<bool> is_seen(program.tasks.size());
   for (const TaskRun& task_run : program.main().runs) {
@@ -480,7 +386,8 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
     }
   }
   if (stack.overlap.pipeline || !stack.runs_here()) profile.forward_message = profile.backward_message = 0;
-  take_memory(program, graph, parts, prices.machine().threads_per_rank(), accumulates, !stack.runs_here(), profile);
+  profile.memory = memory_of_layers(program, graph, parts, prices.machine().threads_per_rank(), accumulates,
+                                    !stack.runs_here(), coarse);
   return profile;
 }
 

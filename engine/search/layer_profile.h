@@ -12,6 +12,7 @@
 #include "engine/graph/repeated_layers.h"
 #include "engine/machine/machine.h"
 #include "engine/search/candidates.h"
+#include "engine/search/layer_memory.h"
 
 namespace shardscope {
 
@@ -24,6 +25,7 @@ struct PartWork {
   double behind = 0;     // of these, what comes behind the message with which it ends
   double late = 0;       // of what is before or behind the layers: what comes behind the message of the layer beside
   double weights = 0;    // of the clock, gradients of parameters alone
+  double movable = 0;    // of the clock, what no message waits for: transfers, and what is listed behind all layers
   std::vector<double> wire;  // s, by stream: transfers one after the other
   void take_smaller(const PartWork& other);
 };
@@ -36,14 +38,7 @@ struct LayerProfile {
   std::vector<PartWork> begin, forward, backward, update;  // by part
   double forward_tail = 0, backward_tail = 0;              // s: transfers that end behind all that a task computes
   double forward_message = 0, backward_message = 0;        // bytes that the next layer needs of a layer
-  // Bytes in use at some positions of the step, by part that has them; and the part that runs there.
-  struct Position {
-    int part = 0;
-    std::vector<double> bytes;
-  };
-  std::vector<Position> positions;
-  std::vector<double> saved;     // by part: bytes kept from forward to backward, of one microbatch
-  std::vector<double> constant;  // by part: bytes in use all the time
+  LayerMemory memory;
 };
 
 // The profiles of a request, each made once. What is not known of a candidate stays without: a strategy that cannot be.

@@ -25,7 +25,7 @@ class Play {
     const size_t all = static_cast<size_t>(shape_.microbatches) * 3;
     const auto is_done = [&](const Stage& stage) { return stage.order.size() == all; };
     while (!std::ranges::all_of(stages_, is_done)) {
-      const std::vector<Stage> before = stages_;
+      const std::vector<Done> before(stages_.begin(), stages_.end());
       for (int s = 0; s < shape_.stages; ++s) advance(s, before);
     }
     PipelineOrder order;
@@ -34,13 +34,15 @@ class Play {
   }
 
  private:
-  struct Stage {
-    int forward = 0, input = 0, weight = 0;  // how many are done
+  struct Done {
+    int forward = 0, input = 0, weight = 0;  // how many
+  };
+  struct Stage : Done {
     std::vector<WorkItem> order;
   };
 
   // What was done by the others in the time before decides what is ready.
-  void advance(int s, const std::vector<Stage>& before) {
+  void advance(int s, const std::vector<Done>& before) {
     Stage& stage = stages_[static_cast<size_t>(s)];
     const int arrived = s == 0 ? shape_.microbatches : before[static_cast<size_t>(s) - 1].forward;
     const int returned = s + 1 == shape_.stages ? stage.forward : before[static_cast<size_t>(s) + 1].input;

@@ -1,0 +1,179 @@
+#include "engine/search/layer_memory.h"
+
+#include <algorithm>
+#include <map>
+
+#include "engine/graph/casts.h"
+#include "engine/plan/memory_plan.h"
+
+namespace shardscope {
+
+namespace {
+
+class MemoryOfLayers {
+ public:
+  MemoryOfLayers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads, bool stored,
+                 bool coarse)
+      : program_(program), parts_(parts), arena_(assign_buffers(program, graph, threads)) {
+    if (stored) std::erase_if(arena_.buffers, [](const Buffer& buffer) { return !buffer.persistent; });
+    else find_readers();
+    find_passes();
+    const std::vector<bool> of_states = coarse ? values_of_states(graph) : std::vector<bool>(graph.values.size());
+    for (const Buffer& buffer : arena_.buffers) {
+      may_be_shared_.push_back(
+          buffer.value >= 0 &&
+          of_states[static_cast<size_t>(program.values[static_cast<size_t>(buffer.value)].graph_value)]);
+      part_of_.push_back(
+          buffer.value >= 0 ? std::max(0, parts.of_value(program.values[static_cast<size_t>(buffer.value)].graph_value))
+                            : part_at_[static_cast<size_t>(buffer.first)]);
+    }
+  }
+
+  LayerMemory run(bool accumulates) {
+    add_rows();
+    add_positions(accumulates);
+    add_between();
+    add_passing(forward_, memory_.passing_forward);
+    add_passing(backward_, memory_.passing_backward);
+    return std::move(memory_);
+  }
+
+ private:
+  struct Pass {
+    int first = -1, last = -1;  // positions
+    bool has(int position) const { return position >= first && position <= last; }
+  };
+
+  std::vector<double> zeros() const { return std::vector<double>(static_cast<size_t>(parts_.count())); }
+
+  void find_passes() {
+    part_at_.resize(static_cast<size_t>(arena_.length));
+    op_at_.assign(static_cast<size_t>(arena_.length), no_id);
+    for (const TaskRun& run : program_.main().runs) {
+      if (!run.is_first) continue;
+      const Task& task = program_.tasks[static_cast<size_t>(run.task)];
+      for (int place = 0; place < task.size(); ++place) {
+        op_at_[static_cast<size_t>(run.folded_first + place)] = task.issued(place).op;
+        part_at_[static_cast<size_t>(run.folded_first + place)] = std::max(0, parts_.of_op(task.issued(place).op));
+      }
+      const Pass pass{run.folded_first, run.folded_first + task.size() - 1};
+      if (task.phase == Phase::forward && task.name == "forward") forward_ = pass;
+      if (task.phase == Phase::backward && backward_.first < 0) backward_ = pass;
+    }
+  }
+
+  // Per buffer the first part of which backward reads it.
+  void find_readers() {
+    reader_.assign(arena_.buffers.size(), -1);
+    for (const Task& task : program_.tasks) {
+      if (task.phase != Phase::backward) continue;
+      for (const Instruction& instruction : task.instructions) {
+        const int part = std::max(0, parts_.of_op(instruction.op));
+        for (int operand : instruction.operands()) {
+          const int buffer = arena_.buffer_of[static_cast<size_t>(operand)];
+          if (buffer < 0) continue;
+          int& reader = reader_[static_cast<size_t>(buffer)];
+          if (reader < 0 || parts_.rank(part) < parts_.rank(reader)) reader = part;
+        }
+      }
+    }
+  }
+
+  void add_rows() {
+    rows_.assign(static_cast<size_t>(parts_.count()), std::vector<double>(static_cast<size_t>(arena_.length) + 1));
+    for (size_t b = 0; b < arena_.buffers.size(); ++b) {
+      const Buffer& buffer = arena_.buffers[b];
+      std::vector<double>& row = rows_[static_cast<size_t>(part_of_[b])];
+      row[static_cast<size_t>(buffer.first)] += static_cast<double>(buffer.bytes);
+      row[static_cast<size_t>(buffer.last) + 1] -= static_cast<double>(buffer.bytes);
+    }
+    for (std::vector<double>& row : rows_) {
+      double sum = 0;
+      for (double& at : row) at = sum += at;
+      memory_.constant.push_back(*std::min_element(row.begin() + std::max(0, forward_.first), row.begin() + end() + 1));
+    }
+  }
+
+  int end() const { return backward_.last < 0 ? arena_.length - 1 : backward_.last; }
+
+  // Of each part the position where most is in use, forward and behind.
+  void add_positions(bool accumulates) {
+    std::vector<double> totals(static_cast<size_t>(arena_.length));
+    for (const std::vector<double>& row : rows_) {
+      for (size_t q = 0; q < totals.size(); ++q) totals[q] += row[q];
+    }
+    std::map<std::pair<int, bool>, int> most;
+    for (int q = 0; q < arena_.length; ++q) {
+      if (op_at_[static_cast<size_t>(q)] == no_id) continue;
+      const int part = part_at_[static_cast<size_t>(q)];
+      if (q > end() || (accumulates && q > forward_.last && (part == parts_.kept() || part < parts_.kept() - 1)))
+        continue;
+      const auto [entry, is_new] = most.emplace(std::pair(part, q <= forward_.last), q);
+      if (!is_new && totals[static_cast<size_t>(q)] > totals[static_cast<size_t>(entry->second)]) entry->second = q;
+    }
+    for (const auto& [of, q] : most) {
+      LayerMemory::Position& position = memory_.positions.emplace_back();
+      position.part = of.first;
+      position.is_forward = of.second;
+      for (const std::vector<double>& row : rows_) position.bytes.push_back(row[static_cast<size_t>(q)]);
+    }
+  }
+
+  void add_between() {
+    memory_.between = memory_.kept = memory_.parameters = memory_.optimizer = memory_.gradients = zeros();
+    for (size_t b = 0; b < arena_.buffers.size(); ++b) {
+      const Buffer& buffer = arena_.buffers[b];
+      if (backward_.first < 0 || buffer.last < backward_.first) continue;
+      const auto bytes = static_cast<double>(buffer.bytes);
+      const auto part = static_cast<size_t>(part_of_[b]);
+      if (buffer.persistent && buffer.category == MemoryCategory::parameters) memory_.parameters[part] += bytes;
+      if (buffer.persistent && buffer.category == MemoryCategory::optimizer) memory_.optimizer[part] += bytes;
+      const bool adds_up = !buffer.persistent && buffer.category == MemoryCategory::gradients && buffer.first == 0;
+      if (adds_up && part_of_[b] < parts_.kept()) memory_.gradients[part] += bytes;
+      if (buffer.first < forward_.first || buffer.persistent) memory_.between[part] += bytes;
+      else if (forward_.has(buffer.first) && reader_[b] >= 0 && !may_be_shared_[b])
+        memory_.kept[static_cast<size_t>(reader_[b])] += bytes;
+    }
+  }
+
+  // Buffers in use within one pass alone.
+  void add_passing(const Pass& pass, std::vector<double>& most) {
+    most = zeros();
+    if (pass.first < 0) return;
+    std::vector<std::vector<double>> rows(most.size(), std::vector<double>(static_cast<size_t>(arena_.length) + 1));
+    for (size_t b = 0; b < arena_.buffers.size(); ++b) {
+      const Buffer& buffer = arena_.buffers[b];
+      if (buffer.persistent || may_be_shared_[b] || !pass.has(buffer.first) || !pass.has(buffer.last)) continue;
+      std::vector<double>& row = rows[static_cast<size_t>(part_of_[b])];
+      row[static_cast<size_t>(buffer.first)] += static_cast<double>(buffer.bytes);
+      row[static_cast<size_t>(buffer.last) + 1] -= static_cast<double>(buffer.bytes);
+    }
+    for (size_t part = 0; part < rows.size(); ++part) {
+      double sum = 0;
+      for (int q = 0; q <= pass.last; ++q) {
+        sum += rows[part][static_cast<size_t>(q)];
+        const bool runs = pass.has(q) && op_at_[static_cast<size_t>(q)] != no_id;
+        if (runs && part_at_[static_cast<size_t>(q)] == static_cast<int>(part)) most[part] = std::max(most[part], sum);
+      }
+    }
+  }
+
+  const Program& program_;
+  const NetworkParts& parts_;
+  ArenaLayout arena_;
+  Pass forward_, backward_;
+  std::vector<int> part_at_, part_of_, reader_;  // by position; by buffer
+  std::vector<OpId> op_at_;
+  std::vector<bool> may_be_shared_;        // by buffer
+  std::vector<std::vector<double>> rows_;  // by part: bytes in use at each position
+  LayerMemory memory_;
+};
+
+}  // namespace
+
+LayerMemory memory_of_layers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads,
+                             bool accumulates, bool stored, bool coarse) {
+  return MemoryOfLayers(program, graph, parts, threads, stored, coarse).run(accumulates);
+}
+
+}  // namespace shardscope

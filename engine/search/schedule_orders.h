@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "engine/config/run_config.h"
+#include "engine/plan/schedules/schedule.h"
+
+namespace shardscope {
+
+// The schedule that a strategy with a pipeline has.
+const PipelineSchedule& schedule_of(const StrategyConfig& strategy);
+PipelineShape shape_of(const StrategyConfig& strategy, int64_t microbatches);
+
+// What pipelines of a shape do, each found once. For several threads at a time.
+class ScheduleOrders {
+ public:
+  std::shared_ptr<const PipelineOrder> order(const PipelineSchedule& schedule, const PipelineShape& shape);
+
+  // By chunk of the network: microbatches that it has at a time between the end of their forward and that of their
+  // backward (of inputs, where it is split), at most. Long orders count as far as `counted_items`: in what follows,
+  // other microbatches take the places of those before.
+  std::shared_ptr<const std::vector<int>> in_flight(const PipelineSchedule& schedule, const PipelineShape& shape);
+
+ private:
+  static constexpr int64_t counted_items = 65536;
+  using Key = std::tuple<std::string, int, int, int>;
+  std::mutex mutex_;
+  std::map<Key, std::shared_ptr<const PipelineOrder>> orders_;
+  std::map<Key, std::shared_ptr<const std::vector<int>>> in_flight_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <QTest>
+#include <cmath>
+#include <random>
+
+#include "engine/machine/chosen_machine.h"
+#include "engine/search/layer_bound.h"
+#include "engine/search/search.h"
+#include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace pipeline_bound_test {
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+struct Network {
+  const char* preset;
+  const char* layers;  // setting of their number
+};
+
+// Deep enough for stages of several chunks.
+RunConfig deep_run(std::mt19937& random) {
+  static const Network networks[] = {
+      {"llama_tiny", "model.overrides.num_hidden_layers"},       {"qwen3_tiny", "model.overrides.num_hidden_layers"},
+      {"gemma3_tiny", "model.overrides.num_hidden_layers"},      {"mixtral_tiny", "model.overrides.num_hidden_layers"},
+      {"deepseek_v3_tiny", "model.overrides.num_hidden_layers"}, {"nnx_gpt2", "model.num_layers"}};
+  const Network& network = networks[random() % std::size(networks)];
+  std::vector<std::string> settings = system_preset(network.preset).small;
+  settings.push_back(std::string(network.layers) + (random() % 2 ? "=8" : "=9"));
+  return system_run(network.preset, settings, {1, 1});
+}
+
+}  // namespace
+
+class PipelineBoundTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void bounds_of_pipelines_are_below_their_plans_data() {
+    QTest::addColumn<int>("seed");
+    for (int seed = 1; seed <= 48; ++seed) QTest::addRow("%d", seed) << seed;
+  }
+  void bounds_of_pipelines_are_below_their_plans() {
+    QFETCH(int, seed);
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    SearchRequest request;
+    const char* machines[] = {"\"dgx_h100\"", "\"tpu_v5e\"", "\"dgx_a100_40gb\""};
+    request.plan = {deep_run(random), chosen_machine(machines[random() % 3], {})};
+    request.devices = 8;
+    Machine& machine = request.plan.machine;
+    for (Level& level : machine.levels) level.bytes_per_second *= std::exp2(static_cast<double>(random() % 13) - 6);
+    if (random() % 2) machine.overlap.clear();
+    if (random() % 3 == 0) request.plan.config.stack = "\"megatron\"";
+    fix(request.fixed, random() % 3 ? "pipeline=2,4,8" : "pipeline=1");
+    const Bounds bounds(request.plan, request.devices);
+    LayerBounds layers(request.plan, request.devices);
+    std::vector<Candidate> all = candidates(model_limits(request.plan.config), request.devices, request.fixed);
+    std::ranges::shuffle(all, random);
+    all.resize(std::min<size_t>(all.size(), 16));
+    for (const Candidate& candidate : all) {
+      const std::optional<Found> found = plan_candidate(request, bounds, candidate, {});
+      if (!found) continue;
+      const Bound of[] = {bounds.of(candidate), layers.of_work(candidate), layers.of(candidate, true),
+                          layers.of(candidate, false)};
+      for (size_t i = 0; i < std::size(of); ++i) {
+        const std::string text = fmt::format("{} {}, bound {}: {} s of {}, {} bytes of {}", request.plan.config.stack, text_of(candidate), i,
+                                             of[i].seconds, found->seconds, of[i].memory_bytes, found->memory_bytes);
+        QVERIFY2(of[i].seconds <= found->seconds * (1 + 1e-9), text.c_str());
+        QVERIFY2(of[i].memory_bytes <= found->memory_bytes, text.c_str());
+      }
+    }
+  }
+};
+
+REGISTER_TEST(PipelineBoundTest)
+
+}  // namespace pipeline_bound_test
+
+#include "pipeline_bound_test.moc"
