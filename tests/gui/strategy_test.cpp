@@ -1,4 +1,5 @@
 #include <QCheckBox>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTest>
@@ -47,6 +48,14 @@ class StrategyTest : public WindowCase {
     document().undo_stack().undo();
     QVERIFY(document().config() == before);
     QCOMPARE(bar().field("tensor")->value(), 2);
+  }
+
+  void a_click_left_of_the_arrows_reaches_the_number() {
+    constexpr int arrows = 20;
+    for (const QSpinBox* box : bar().findChildren<QSpinBox*>()) {
+      const QPoint beside(box->width() - arrows, box->height() / 2);
+      QVERIFY2(qobject_cast<QLineEdit*>(box->childAt(beside)), qPrintable(box->objectName()));
+    }
   }
 
   void a_number_that_is_impossible_says_why_and_what_is_near() {
