@@ -243,6 +243,9 @@ class SearchPageTest : public WindowCase {
     document().undo_stack().undo();
     document().undo_stack().undo();
     QVERIFY(!find<QLabel>("searchNote")->text().contains("Out of date"));
+    set_rematerialisation(document(), "full");
+    set_microbatches(document(), 2);
+    QVERIFY2(!find<QLabel>("searchNote")->text().contains("Out of date"), "strategies have their own");
     QVERIFY(find<QPushButton>("searchTake")->isEnabled());
   }
 

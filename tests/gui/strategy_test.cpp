@@ -1,4 +1,5 @@
 #include <QCheckBox>
+#include <QComboBox>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSpinBox>
@@ -91,6 +92,30 @@ class StrategyTest : public WindowCase {
     QCOMPARE(strategy().tensor, int64_t{2});
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
     QVERIFY(planner().errors().empty());
+  }
+
+  void a_strategy_of_the_menu_keeps_microbatches_and_recomputation() {
+    RunConfig config = load_preset("llama_tiny");
+    config.schedule.microbatches = 2;
+    config.schedule.rematerialise = "attention";
+    document().reset(config, {});
+    auto* begin = window_->findChild<QAction*>("beginStrategy");
+    begin->trigger();
+    QVERIFY(!begin->isEnabled());
+    QCOMPARE(strategy().recompute, std::string("selective"));
+    QCOMPARE(strategy().microbatch_size, int64_t{2});
+    QCOMPARE(document().config().schedule.microbatches, int64_t{2});
+    QCOMPARE(document().config().schedule.rematerialise, std::string("attention"));
+    document().undo_stack().undo();
+    QVERIFY(begin->isEnabled());
+  }
+
+  void the_strip_shows_what_the_schedule_recomputes() {
+    const auto* box = bar().findChild<QComboBox*>("strategy_recompute");
+    for (const char* policy : {"mlp", "full", "**/ln1/**", "none"}) {
+      set_rematerialisation(document(), policy);
+      QCOMPARE(box->currentText(), QString("recompute %1").arg(policy));
+    }
   }
 };
 
