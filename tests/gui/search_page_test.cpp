@@ -229,6 +229,14 @@ class SearchPageTest : public WindowCase {
     QVERIFY(pins().pin_found(planner().plan(), index, "x") == PinnedPlans::Pinning::full);
   }
 
+  void tab_goes_from_field_to_field_in_their_order() {
+    find<QWidget>("searchDevices")->setFocus();
+    for (const char* next : {"search_data", "search_fsdp", "search_tensor"}) {
+      QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+      QCOMPARE(QApplication::focusWidget()->objectName(), QString(next));
+    }
+  }
+
   void an_edit_marks_what_was_found_as_out_of_date() {
     search_some();
     table().setCurrentIndex(table().model()->index(0, 1));
