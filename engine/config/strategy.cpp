@@ -158,6 +158,10 @@ int64_t degree(const StrategyConfig& strategy, const std::string& axis) {
   return value ? *value : 1;
 }
 
+std::string recompute_of(const std::string& rematerialise) {
+  return rematerialise == "attention" ? "selective" : rematerialise;
+}
+
 RunConfig expand_strategy(RunConfig config) {
   const StrategyConfig& strategy = *config.strategy;
   config.mesh_axes.clear();

@@ -33,6 +33,9 @@ const std::vector<std::string>& default_order();
 int64_t* find_degree(StrategyConfig& strategy, const std::string& axis);
 int64_t degree(const StrategyConfig& strategy, const std::string& axis);
 
+// schedule.rematerialise as a strategy's `recompute` says it: "attention" is "selective".
+std::string recompute_of(const std::string& rematerialise);
+
 // The config with the values that its strategy stands for. It has a strategy, and none of these values.
 RunConfig expand_strategy(RunConfig config);
 

@@ -21,10 +21,7 @@ PortableStrategy portable_strategy(const RunConfig& config) {
   if (strategy.microbatch_size == 0)
     strategy.microbatch_size =
         std::max<int64_t>(1, result.batch_size / strategy.replicas() / config.schedule.microbatches);
-  if (strategy.recompute.empty()) {
-    const std::string& policy = config.schedule.rematerialise;
-    strategy.recompute = policy == "attention" ? "selective" : policy;
-  }
+  if (strategy.recompute.empty()) strategy.recompute = recompute_of(config.schedule.rematerialise);
   if (strategy.zero == 3) {
     std::swap(strategy.fsdp, strategy.data);
     for (std::string& axis : strategy.order) {

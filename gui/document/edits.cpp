@@ -174,6 +174,11 @@ void begin_strategy(Document& document) {
     *(degree ? degree : &strategy.data) *= std::max<int64_t>(1, axis.size);
   }
   if (config.sharding.zero.stage > 0 && strategy.data > 1) strategy.zero = config.sharding.zero.stage;
+  strategy.recompute = recompute_of(config.schedule.rematerialise);
+  const OptionValue* rows = config.data.find("batch_size");
+  const int64_t parts = strategy.replicas() * config.schedule.microbatches;
+  if (const auto* batch = rows ? std::get_if<int64_t>(rows) : nullptr; batch && *batch % parts == 0)
+    strategy.microbatch_size = *batch / parts;
   document.edit(with_strategy(config, std::move(strategy)), Document::tr("a strategy in place of the mesh"));
 }
 

@@ -82,12 +82,12 @@ QVariant GuideView::loadResource(int type, const QUrl& name) {
   return fitting;
 }
 
-int GuideView::mark(const QString& text) {
+int GuideView::mark(const QStringList& words) {
   found_.clear();
   current_ = 0;
   QList<QTextEdit::ExtraSelection> marks;
-  if (!text.isEmpty())
-    for (QTextCursor found = document()->find(text); !found.isNull(); found = document()->find(text, found)) {
+  for (const QString& word : words)
+    for (QTextCursor found = document()->find(word); !found.isNull(); found = document()->find(word, found)) {
       QTextEdit::ExtraSelection mark;
       mark.cursor = found;
       mark.format.setBackground(palette().highlight());
@@ -95,6 +95,7 @@ int GuideView::mark(const QString& text) {
       marks << mark;
       found_ << found;
     }
+  std::ranges::sort(found_, {}, &QTextCursor::selectionStart);
   setExtraSelections(marks);
   if (!found_.isEmpty()) setTextCursor(QTextCursor(document()->findBlock(found_.front().selectionStart())));
   return static_cast<int>(found_.size());

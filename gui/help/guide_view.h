@@ -18,7 +18,7 @@ class GuideView : public QTextBrowser {
   // To the heading of this anchor within the chapter.
   void scroll_to(const QString& anchor);
   // Marks every place of the text, and goes to the first one; how many there are.
-  int mark(const QString& text);
+  int mark(const QStringList& words);
   void go_to_next();  // of the marked places, after the last the first
 
  signals:

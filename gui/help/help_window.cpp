@@ -7,11 +7,21 @@
 #include <QSplitter>
 #include <QTreeWidgetItemIterator>
 #include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/look/appearance.h"
 
 namespace shardscope {
 namespace {
 
 constexpr int index_role = Qt::UserRole;
+
+QStringList words_of(const QString& text) { return text.split(' ', Qt::SkipEmptyParts); }
+
+bool has_words(const GuideChapter& chapter, const QStringList& words) {
+  return std::ranges::all_of(words,
+                             [&](const QString& word) { return chapter.markdown.contains(word, Qt::CaseInsensitive); });
+}
 
 }  // namespace
 
@@ -83,7 +93,7 @@ void HelpWindow::choose(QTreeWidgetItem* item) {
   if (!item) return;
   if (view_->chapter()) before_ << view_->chapter();
   view_->show_chapter(guide_chapters()[item->data(0, index_role).toInt()]);
-  view_->mark(line_->text());
+  view_->mark(words_of(line_->text()));
 }
 
 void HelpWindow::go_back() {
@@ -95,11 +105,11 @@ void HelpWindow::go_back() {
 
 void HelpWindow::search(const QString& text) {
   QTreeWidgetItem* first = nullptr;
-  const QString wanted = text.trimmed();
+  const QStringList words = words_of(text);
   for (int i = 0; i < chapters_->topLevelItemCount(); ++i) {
     QTreeWidgetItem* document = chapters_->topLevelItem(i);
     const auto has = [&](QTreeWidgetItem* item) {
-      return guide_chapters()[item->data(0, index_role).toInt()].markdown.contains(wanted, Qt::CaseInsensitive);
+      return has_words(guide_chapters()[item->data(0, index_role).toInt()], words);
     };
     bool any = has(document);
     if (any && !first) first = document;
@@ -111,14 +121,15 @@ void HelpWindow::search(const QString& text) {
       if (fits && !first) first = chapter;
     }
     document->setHidden(!any);
-    document->setExpanded(any && (!wanted.isEmpty() || i == 0));
+    document->setExpanded(any && (!words.isEmpty() || i == 0));
   }
   QTreeWidgetItem* current = chapters_->currentItem();
   const bool stays =
-      current && !current->isHidden() &&
-      guide_chapters()[current->data(0, index_role).toInt()].markdown.contains(wanted, Qt::CaseInsensitive);
+      current && !current->isHidden() && has_words(guide_chapters()[current->data(0, index_role).toInt()], words);
+  mark_invalid(line_, !first);
+  line_->setToolTip(first ? QString() : tr("No chapter has all these words."));
   if (first && !stays) chapters_->setCurrentItem(first);
-  else view_->mark(wanted);
+  else view_->mark(words);
 }
 
 // Enter in the search line goes on in the text, and does not close.

@@ -12,6 +12,7 @@ namespace {
 
 constexpr QChar break_mark(0x200b);  // zero width
 
+constexpr QChar arrow(0x2192);  // "->" would break in the middle
 constexpr qsizetype long_name = 16;
 
 // Also before a capital within a name that a narrow panel has no room for ("SelfAttention" "Block_0/").
@@ -20,8 +21,8 @@ QString breakable(QString text) {
   static const QRegularExpression capital("(?<=[a-z])(?=[A-Z])");
   QStringList names = text.replace(inside, QString(break_mark)).split(break_mark);
   for (QString& name : names)
-    if (name.size() > long_name) name.replace(capital, QString(break_mark));
-  return names.join(break_mark);
+    if (name.size() > long_name && !name.contains(' ')) name.replace(capital, QString(break_mark));
+  return names.join(break_mark).replace("->", arrow);
 }
 
 }  // namespace
@@ -38,7 +39,8 @@ void PathLabel::set_path_text(const QString& text) {
 }
 
 void PathLabel::copy() const {
-  QGuiApplication::clipboard()->setText(hasSelectedText() ? selectedText().remove(break_mark) : text_);
+  QGuiApplication::clipboard()->setText(hasSelectedText() ? selectedText().remove(break_mark).replace(arrow, "->")
+                                                          : text_);
 }
 
 void PathLabel::keyPressEvent(QKeyEvent* event) {

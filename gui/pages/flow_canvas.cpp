@@ -236,7 +236,13 @@ void FlowCanvas::paintEvent(QPaintEvent*) {
 
 void FlowCanvas::showEvent(QShowEvent*) { ask(); }
 
-void FlowCanvas::resizeEvent(QResizeEvent*) { set_view(scale_, origin_); }
+// What is selected stays in view when the page shows its cause beneath.
+void FlowCanvas::resizeEvent(QResizeEvent* event) {
+  const QRectF before(QPointF(), event->oldSize());
+  const bool was_seen = graph_ && selected_ >= 0 && before.contains(place_of(selected_).center());
+  set_view(scale_, origin_);
+  if (was_seen) bring_into_view(selected_);
+}
 
 void FlowCanvas::wheelEvent(QWheelEvent* event) {
   zoom(std::pow(1.002, event->angleDelta().y()), event->position());

@@ -7,6 +7,7 @@
 #include <QHeaderView>
 #include <QInputDialog>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
@@ -181,7 +182,9 @@ void ProblemsPanel::refresh() {
   for (const Error& error : workspace_.planner.errors()) add(error, true);
   const int errors = list_->topLevelItemCount();
   if (plan && workspace_.planner.errors().empty()) {
-    for (const Error& warning : plan->warnings) add(warning, false);
+    const std::vector<Finding>& findings = workspace_.findings.list();
+    for (const Error& warning : plan->warnings)
+      if (std::ranges::find(findings, warning.code, &Finding::rule) == findings.end()) add(warning, false);
     add_findings();
   }
   const int all = list_->topLevelItemCount();

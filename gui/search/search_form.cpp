@@ -83,12 +83,13 @@ SearchForm::SearchForm(QWidget* parent)
   objective_->addItem(tr("device hours"), static_cast<int>(SearchObjective::device_hours));
   add(tr("objective"), "searchObjective", tr("What is best, and of what the gap is proved."), objective_);
   seconds_->setSuffix(tr(" s"));
-  seconds_->setSpecialValueText(tr("exact"));
-  add(tr("search for"), "searchSeconds",
+  seconds_->setSpecialValueText(tr("exact result"));
+  add(tr("end after"), "searchSeconds",
       tr("Ends after this time with a proved gap; without a number when the result is exact."), seconds_);
   for (QSpinBox* box : {devices_, seconds_}) connect(box, &QSpinBox::valueChanged, this, &SearchForm::changed);
   for (QDoubleSpinBox* box : {memory_, time_}) connect(box, &QDoubleSpinBox::valueChanged, this, &SearchForm::changed);
   connect(objective_, &QComboBox::currentIndexChanged, this, &SearchForm::changed);
+  for (size_t i = 1; i < rows_.size(); ++i) setTabOrder(rows_[i - 1].second, rows_[i].second);
   arrange();
 }
 

@@ -59,7 +59,10 @@ SearchRequest search_request(const RunConfig& config, const SearchWish& wish) {
 }
 
 RunConfig without_strategy(const RunConfig& config) {
-  RunConfig same = with_strategy(config, {});
+  StrategyConfig one;
+  one.microbatch_size = 1;
+  one.recompute = "none";
+  RunConfig same = with_strategy(config, one);
   same.sharding.mode = LayoutMode::as_written;
   return same;
 }

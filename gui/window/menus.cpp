@@ -102,6 +102,12 @@ void add_machine_menu(QMenu& plan, Document& document) {
 void add_plan_menu(QMenuBar& bar, const Actions& actions, Document& document, Centre& centre, Docks& docks) {
   QMenu* menu = bar.addMenu(tr("&Plan"));
   menu->addAction(actions.mesh);
+  QAction* strategy =
+      menu->addAction(tr("A s&trategy instead of the mesh"), &document, [&document] { begin_strategy(document); });
+  strategy->setObjectName("beginStrategy");
+  const auto offer = [strategy, &document] { strategy->setEnabled(!document.config().strategy); };
+  QObject::connect(&document, &Document::configChanged, strategy, offer);
+  offer();
   add_machine_menu(*menu, document);
   menu->addAction(tr("Layout mode: &fastest"), QKeySequence("Ctrl+Shift+1"), &document,
                   [&document] { set_mode(document, LayoutMode::fastest); });

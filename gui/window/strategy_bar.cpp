@@ -66,9 +66,11 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
   layout->addWidget(sequence_);
   recompute_->setObjectName("strategy_recompute");
   recompute_->setAccessibleName(tr("recompute"));
-  recompute_->setToolTip(tr("What backward recomputes instead of keeping it: nothing, attention, or whole layers."));
+  recompute_->setToolTip(
+      tr("What backward recomputes instead of keeping it: nothing, attention, feed-forward layers, or whole layers."));
   guard_field(recompute_);
-  for (const char* policy : {"none", "selective", "full"}) recompute_->addItem(tr("recompute %1").arg(policy), policy);
+  for (const char* policy : {"none", "selective", "mlp", "full"})
+    recompute_->addItem(tr("recompute %1").arg(policy), policy);
   connect(recompute_, &QComboBox::activated, this, [this](int index) {
     const std::string policy = recompute_->itemData(index).toString().toStdString();
     edit([policy](StrategyConfig& strategy) { strategy.recompute = policy; }, "recompute");
@@ -137,9 +139,15 @@ void StrategyBar::show_config() {
   const QSignalBlocker sequence(sequence_), recompute(recompute_);
   sequence_->setChecked(strategy->sequence_parallel);
   sequence_->setEnabled(strategy->tensor > 1);
-  recompute_->setCurrentIndex(strategy->recompute.empty() ? 0 : recompute_->findData(qt(strategy->recompute)));
+  const std::string& policy = workspace_.document.config().schedule.rematerialise;
+  show_recompute(qt(strategy->recompute.empty() ? recompute_of(policy) : strategy->recompute));
   total_->setText(tr("= %1").arg(counted_text(strategy->devices(), "device")));
   show_errors();
+}
+
+void StrategyBar::show_recompute(const QString& policy) {
+  if (recompute_->findData(policy) < 0) recompute_->addItem(tr("recompute %1").arg(policy), policy);
+  recompute_->setCurrentIndex(recompute_->findData(policy));
 }
 
 void StrategyBar::show_errors() {

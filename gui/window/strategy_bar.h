@@ -43,6 +43,7 @@ class StrategyBar : public QWidget {
                  std::function<int64_t&(StrategyConfig&)> value);
   void edit(const std::function<void(StrategyConfig&)>& change, const QString& key);
   void show_config();
+  void show_recompute(const QString& policy);
   void show_errors();
 
   Workspace& workspace_;

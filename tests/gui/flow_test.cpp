@@ -83,6 +83,19 @@ class FlowTest : public WindowCase {
     QVERIFY(QRectF(canvas()->rect()).contains(canvas()->place_of(last).center()));
   }
 
+  void what_is_selected_stays_in_view_when_its_cause_takes_room() {
+    open(made::small_gpt(2, 2, 2));
+    const auto& nodes = canvas()->graph().nodes;
+    for (size_t node = 0; node < nodes.size(); ++node) {
+      if (!is_communication(nodes[node].kind)) continue;
+      workspace().selection.select_step(nodes.back().steps.front());
+      workspace().selection.select_step(nodes[node].steps.front());
+      QTest::qWait(0);
+      const QRectF place = canvas()->place_of(int(node));
+      QVERIFY2(QRectF(canvas()->rect()).contains(place.center()), qPrintable(QString::number(node)));
+    }
+  }
+
   void keys_walk_from_node_to_node_and_from_collective_to_collective() {
     open(made::small_gpt(2, 2, 2));
     QTest::keyClick(canvas(), Qt::Key_Right);

@@ -269,6 +269,14 @@ class LayoutTest : public QObject {
     }
   }
 
+  void units_and_arrows_of_the_inspector_are_not_broken() {
+    PathLabel label;
+    label.set_path_text("8 x 224 MiB = 1.75 GiB over SelfAttentionBlock_0/mlp");
+    QVERIFY2(label.text().contains("224 MiB = 1.75 GiB over"), qPrintable(label.text()));
+    label.set_path_text("sharding.rules[5]: mlp -> tensor");
+    QVERIFY2(!label.text().contains("-&gt;"), qPrintable(label.text()));
+  }
+
   void what_is_copied_from_the_inspector_is_the_text_itself() {
     const ParameterInfo parameter = made::parameters().back();
     window_->workspace().selection.select_array(ParameterRef{parameter.path});

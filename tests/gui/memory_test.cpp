@@ -1,6 +1,7 @@
 #include <QAbstractItemModelTester>
 #include <QStandardPaths>
 #include <QTest>
+#include <QTreeWidget>
 #include <set>
 
 #include "engine/base/units.h"
@@ -235,6 +236,8 @@ class MemoryTest : public WindowCase {
     QVERIFY(ways->isVisible());
     QVERIFY2(ways->text().contains("Does not fit"), qPrintable(ways->text()));
     QTRY_VERIFY_WITH_TIMEOUT(workspace().findings.is_priced(), patience);
+    QCOMPARE(window_->findChild<QTreeWidget*>("problems")->findItems("the heaviest device", Qt::MatchContains).size(),
+             1);
     const auto& findings = workspace().findings.list();
     const auto found = std::ranges::find(findings, "memory", &Finding::rule);
     QVERIFY(found != findings.end() && found->fix && found->other_fixes.size() == 2);

@@ -229,6 +229,14 @@ class SearchPageTest : public WindowCase {
     QVERIFY(pins().pin_found(planner().plan(), index, "x") == PinnedPlans::Pinning::full);
   }
 
+  void tab_goes_from_field_to_field_in_their_order() {
+    find<QWidget>("searchDevices")->setFocus();
+    for (const char* next : {"search_data", "search_fsdp", "search_tensor"}) {
+      QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+      QCOMPARE(QApplication::focusWidget()->objectName(), QString(next));
+    }
+  }
+
   void an_edit_marks_what_was_found_as_out_of_date() {
     search_some();
     table().setCurrentIndex(table().model()->index(0, 1));
@@ -243,6 +251,9 @@ class SearchPageTest : public WindowCase {
     document().undo_stack().undo();
     document().undo_stack().undo();
     QVERIFY(!find<QLabel>("searchNote")->text().contains("Out of date"));
+    set_rematerialisation(document(), "full");
+    set_microbatches(document(), 2);
+    QVERIFY2(!find<QLabel>("searchNote")->text().contains("Out of date"), "strategies have their own");
     QVERIFY(find<QPushButton>("searchTake")->isEnabled());
   }
 

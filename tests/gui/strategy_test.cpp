@@ -1,4 +1,6 @@
 #include <QCheckBox>
+#include <QComboBox>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTest>
@@ -49,6 +51,14 @@ class StrategyTest : public WindowCase {
     QCOMPARE(bar().field("tensor")->value(), 2);
   }
 
+  void a_click_left_of_the_arrows_reaches_the_number() {
+    constexpr int arrows = 20;
+    for (const QSpinBox* box : bar().findChildren<QSpinBox*>()) {
+      const QPoint beside(box->width() - arrows, box->height() / 2);
+      QVERIFY2(qobject_cast<QLineEdit*>(box->childAt(beside)), qPrintable(box->objectName()));
+    }
+  }
+
   void a_number_that_is_impossible_says_why_and_what_is_near() {
     bar().field("tensor")->setValue(3);
     QTRY_VERIFY_WITH_TIMEOUT(bar().field("tensor")->toolTip().contains("near: 1, 2, 4, 8"), patience);
@@ -82,6 +92,30 @@ class StrategyTest : public WindowCase {
     QCOMPARE(strategy().tensor, int64_t{2});
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
     QVERIFY(planner().errors().empty());
+  }
+
+  void a_strategy_of_the_menu_keeps_microbatches_and_recomputation() {
+    RunConfig config = load_preset("llama_tiny");
+    config.schedule.microbatches = 2;
+    config.schedule.rematerialise = "attention";
+    document().reset(config, {});
+    auto* begin = window_->findChild<QAction*>("beginStrategy");
+    begin->trigger();
+    QVERIFY(!begin->isEnabled());
+    QCOMPARE(strategy().recompute, std::string("selective"));
+    QCOMPARE(strategy().microbatch_size, int64_t{2});
+    QCOMPARE(document().config().schedule.microbatches, int64_t{2});
+    QCOMPARE(document().config().schedule.rematerialise, std::string("attention"));
+    document().undo_stack().undo();
+    QVERIFY(begin->isEnabled());
+  }
+
+  void the_strip_shows_what_the_schedule_recomputes() {
+    const auto* box = bar().findChild<QComboBox*>("strategy_recompute");
+    for (const char* policy : {"mlp", "full", "**/ln1/**", "none"}) {
+      set_rematerialisation(document(), policy);
+      QCOMPARE(box->currentText(), QString("recompute %1").arg(policy));
+    }
   }
 };
 

@@ -38,7 +38,7 @@ Settings by_strategy(const LintSubject& subject, Settings settings) {
     else if (path == "sharding.zero.stage") own = "strategy.zero=" + value;
     else if (path == "pipeline.schedule") own = "strategy.pipeline_schedule=" + value;
     else if (path == "schedule.rematerialise" && !strategy.recompute.empty())
-      own = "strategy.recompute=" + (value == "attention" ? std::string("selective") : value);
+      own = "strategy.recompute=" + recompute_of(value);
     else if (path == "schedule.microbatches" && strategy.microbatch_size > 0)
       own = fmt::format("strategy.microbatch_size={}", batch_size(config) / (std::stoll(value) * strategy.replicas()));
     else own += "=" + value;
