@@ -3,9 +3,9 @@
 namespace shardscope {
 
 // Sequential of bench/golden/nnx_systems.py.
-const JaxModel& jax_sequential() {
-  static const JaxModel model{"sequential", JaxModel::Library::nnx, "Sequential(nnx.Rngs(SEED))",
-                              R"py(
+JaxModel jax_sequential() {
+  return {"sequential", JaxModel::Library::nnx, "Sequential(nnx.Rngs(SEED))",
+          R"py(
 def sizes(text):
     """"3x2" -> (3, 2); "3" -> (3, 3)"""
     return tuple(int(size) for size in (text if "x" in text else f"{text}x{text}").split("x"))
@@ -40,7 +40,6 @@ class Sequential(nnx.Module):
             x = self.apply(entry, self.layers, x)
         return x
 )py",        jax_squared_error,      {{"compute_dtype", "f32"}}};
-  return model;
 }
 
 }  // namespace shardscope
