@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -27,6 +28,8 @@ struct JaxModel {
   std::vector<std::pair<std::string_view, OptionValue>> only = {};
   // Flags of lines, beside "dropout" and "remat", that are set.
   std::vector<std::string_view> (*flags)(const OptionList& options) = nullptr;
+  // What of these options the source cannot express: message and place of each.
+  std::vector<std::pair<std::string, std::string>> (*lacks)(const OptionList& options) = nullptr;
 };
 
 // Of each model that has an original in JAX, which is a function jax_NAME() of its file. Written by the build
