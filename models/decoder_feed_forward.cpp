@@ -33,16 +33,9 @@ std::pair<ValueId, ValueId> joined_layers(const DecoderModule& module, ValueId x
 
 }  // namespace
 
-ValueId activate(const Module& ops, ValueId x, Activation activation) {
-  switch (activation) {
-    case Activation::silu: return ops.append("silu", {x});
-    case Activation::gelu_tanh: return ops.append("gelu", {x});
-    case Activation::gelu_exact: return ops.append("gelu_exact", {x});
-    case Activation::relu: return ops.append("relu", {x});
-    case Activation::relu_squared: break;
-  }
-  const ValueId positive = ops.append("relu", {x});
-  return ops.append("multiply", {positive, positive}, {}, "square");
+ValueId activate(const Module& ops, ValueId x, const Activation& activation) {
+  const ValueId y = ops.append(activation.op, {x});
+  return activation.squared ? ops.append("multiply", {y, y}, {}, "square") : y;
 }
 
 ValueId decoder_feed_forward(const DecoderModule& module, ValueId x, int64_t inner) {

@@ -8,6 +8,6 @@ namespace shardscope {
 // down(activation(gate x) up x), with `inner` elements between.
 ValueId decoder_feed_forward(const DecoderModule& module, ValueId x, int64_t inner);
 
-ValueId activate(const Module& ops, ValueId x, Activation activation);
+ValueId activate(const Module& ops, ValueId x, const Activation& activation);
 
 }  // namespace shardscope

@@ -25,7 +25,11 @@ enum class NormPlacement : uint8_t { before, after, both };
 // Which queries and keys are normalised before their positions: none, each head, or all heads as one row.
 enum class HeadNorm : uint8_t { none, head, whole };
 
-enum class Activation : uint8_t { silu, gelu_tanh, gelu_exact, relu, relu_squared };
+// An op of one operand without attributes; its result may be squared.
+struct Activation {
+  std::string op;
+  bool squared = false;
+};
 
 struct DecoderLayer {
   std::optional<RotaryAttributes> rotary;
@@ -91,7 +95,7 @@ struct DecoderOptions {
   bool head_bias = false, output_bias = false, inner_bias = false;
   bool in_out = false;  // weights of linear layers are stored as (in, out), else as (out, in)
   bool gated = true;
-  Activation activation = Activation::silu;
+  Activation activation = {"silu"};
   bool learned_positions = false;
   std::vector<float> slopes;            // ALiBi
   double score_cap = 0, logit_cap = 0;  // soft caps; 0: none

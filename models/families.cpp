@@ -82,13 +82,15 @@ double read_balance(ModelConfig& config) {
 }
 
 Activation read_activation(ModelConfig& config, const std::string& field, const std::string& otherwise) {
-  static const std::vector<std::pair<std::string, Activation>> names{{"silu", Activation::silu},
-                                                                     {"swish", Activation::silu},
-                                                                     {"gelu", Activation::gelu_exact},
-                                                                     {"gelu_new", Activation::gelu_tanh},
-                                                                     {"gelu_pytorch_tanh", Activation::gelu_tanh},
-                                                                     {"relu", Activation::relu},
-                                                                     {"relu2", Activation::relu_squared}};
+  static const std::vector<std::pair<std::string, Activation>> names{
+      {"silu", {"silu"}},
+      {"swish", {"silu"}},
+      {"gelu", {"gelu_exact"}},
+      {"gelu_new", {"gelu"}},
+      {"gelu_pytorch_tanh", {"gelu"}},
+      {"relu", {"relu"}},
+      {"relu2", {"relu", true}},
+  };
   std::vector<std::string> choices;
   for (const auto& [name, activation] : names) choices.push_back(name);
   const std::string chosen = config.text(field, otherwise, choices);

@@ -43,7 +43,7 @@ DecoderOptions read_mpt(ModelConfig& config, int64_t) {
   options.head_size = std::max<int64_t>(options.width / options.heads, 1);
   options.norm = {.kind = DecoderNorm::Kind::layer, .epsilon = config.number("layer_norm_epsilon", 1e-5, 0, 1)};
   options.gated = false;
-  options.activation = Activation::gelu_exact;
+  options.activation = {"gelu_exact"};
   if (std::optional<ModelConfig> attention = config.object("attn_config")) {
     attention->without_effect({"attn_type", "attn_pdrop", "attn_impl", "prefix_lm", "qk_ln", "attn_uses_sequence_id",
                                "alibi", "alibi_bias_max", "model_type", "transformers_version"});

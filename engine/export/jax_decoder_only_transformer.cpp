@@ -3,11 +3,11 @@
 namespace shardscope {
 
 // bench/jax_parallax_decoder.py, with its dropout.
-const JaxModel& jax_decoder_only_transformer() {
-  static const JaxModel model{"decoder_only_transformer",
-                              JaxModel::Library::linen,
-                              "DecoderOnlyTransformer()",
-                              R"(
+JaxModel jax_decoder_only_transformer() {
+  return {"decoder_only_transformer",
+          JaxModel::Library::linen,
+          "DecoderOnlyTransformer()",
+          R"(
 class PositionalEmbedding(nn.Module):
     @nn.compact
     def __call__(self, x):
@@ -60,9 +60,8 @@ class DecoderOnlyTransformer(nn.Module):
             x = SelfAttentionBlock()(x, mask)  #! remat
         return nn.Dense(VOCAB_SIZE)(x)
 )",
-                              jax_cross_entropy,
-                              {{"compute_dtype", "f32"}}};
-  return model;
+          jax_cross_entropy,
+          {{"compute_dtype", "f32"}}};
 }
 
 }  // namespace shardscope

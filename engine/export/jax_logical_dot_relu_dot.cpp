@@ -3,11 +3,11 @@
 namespace shardscope {
 
 // DotReluDot of bench/golden/nnx_systems.py.
-const JaxModel& jax_logical_dot_relu_dot() {
-  static const JaxModel model{"logical_dot_relu_dot",
-                              JaxModel::Library::nnx,
-                              "DotReluDot(nnx.Rngs(SEED))",
-                              R"(
+JaxModel jax_logical_dot_relu_dot() {
+  return {"logical_dot_relu_dot",
+          JaxModel::Library::nnx,
+          "DotReluDot(nnx.Rngs(SEED))",
+          R"(
 class DotReluDot(nnx.Module):
     def __init__(self, rngs):
         self.dot1 = nnx.Linear(EMBED_DIM, HIDDEN_DIM, use_bias=False, rngs=rngs)
@@ -18,9 +18,8 @@ class DotReluDot(nnx.Module):
         x = nnx.relu(x)  #@ relu
         return self.dot2(x)
 )",
-                              jax_squared_error,
-                              {{"compute_dtype", "f32"}}};
-  return model;
+          jax_squared_error,
+          {{"compute_dtype", "f32"}}};
 }
 
 }  // namespace shardscope

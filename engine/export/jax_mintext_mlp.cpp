@@ -3,9 +3,9 @@
 namespace shardscope {
 
 // MintextMlp of bench/golden/nnx_systems.py.
-const JaxModel& jax_mintext_mlp() {
-  static const JaxModel model{"mintext_mlp", JaxModel::Library::nnx, "MintextMlp(nnx.Rngs(SEED))",
-                              R"(
+JaxModel jax_mintext_mlp() {
+  return {"mintext_mlp", JaxModel::Library::nnx, "MintextMlp(nnx.Rngs(SEED))",
+          R"(
 lecun_normal = nnx.initializers.lecun_normal()
 
 
@@ -21,7 +21,6 @@ class MintextMlp(nnx.Module):
         x = nnx.relu(x)  #@ relu
         return x @ self.w2[...]
 )",           jax_squared_error,      {{"compute_dtype", "f32"}}};
-  return model;
 }
 
 }  // namespace shardscope

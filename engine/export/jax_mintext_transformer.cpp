@@ -3,8 +3,8 @@
 namespace shardscope {
 
 // MintextTransformer of bench/golden/nnx_systems.py.
-const JaxModel& jax_mintext_transformer() {
-  static const JaxModel model{"mintext_transformer", JaxModel::Library::nnx, "MintextTransformer(nnx.Rngs(SEED))", R"(
+JaxModel jax_mintext_transformer() {
+  return {"mintext_transformer", JaxModel::Library::nnx, "MintextTransformer(nnx.Rngs(SEED))", R"(
 he_normal = jax.nn.initializers.he_normal()
 
 
@@ -63,8 +63,7 @@ class MintextTransformer(nnx.Module):
             x = layer(x)  #! remat
         return einsum("btd,vd->btv", x, self.embedding[...], COMPUTE_DTYPE).astype(jnp.float32)
 )",
-                              jax_cross_entropy};
-  return model;
+          jax_cross_entropy};
 }
 
 }  // namespace shardscope

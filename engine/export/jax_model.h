@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -27,9 +28,15 @@ struct JaxModel {
   std::vector<std::pair<std::string_view, OptionValue>> only = {};
   // Flags of lines, beside "dropout" and "remat", that are set.
   std::vector<std::string_view> (*flags)(const OptionList& options) = nullptr;
+  // What of these options the source cannot express: message and place of each.
+  std::vector<std::pair<std::string, std::string>> (*lacks)(const OptionList& options) = nullptr;
 };
 
-// All that have an original in JAX; one line in jax_model.cpp adds one. Null for another.
+// Of each model that has an original in JAX, which is a function jax_NAME() of its file. Written by the build
+// (cmake/registered.cmake).
+std::vector<JaxModel> jax_models();
+
+// Null for another.
 const JaxModel* find_jax_model(std::string_view name);
 std::vector<std::string_view> jax_model_names();
 
@@ -44,15 +51,5 @@ inline constexpr std::string_view jax_squared_error = R"(
 def losses(predictions, batch):
     return jnp.mean((predictions - batch["targets"]) ** 2), {}
 )";
-
-const JaxModel& jax_decoder_only_transformer();
-const JaxModel& jax_tiny_lm();
-const JaxModel& jax_nnx_gpt2();
-const JaxModel& jax_mintext_transformer();
-const JaxModel& jax_mintext_mlp();
-const JaxModel& jax_logical_dot_relu_dot();
-const JaxModel& jax_tensor_parallel_mlp();
-const JaxModel& jax_sequential();
-const JaxModel& jax_workshop_transformer();
 
 }  // namespace shardscope

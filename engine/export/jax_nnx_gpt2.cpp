@@ -14,9 +14,9 @@ std::vector<std::string_view> flags(const OptionList& options) {
 }  // namespace
 
 // bench/jax_nnx_gpt2.py. Dropout is built without being used, too: it draws a key.
-const JaxModel& jax_nnx_gpt2() {
-  static const JaxModel model{"nnx_gpt2", JaxModel::Library::nnx, "Gpt2(nnx.Rngs(SEED))",
-                              R"(
+JaxModel jax_nnx_gpt2() {
+  return {"nnx_gpt2", JaxModel::Library::nnx, "Gpt2(nnx.Rngs(SEED))",
+          R"(
 xavier = nnx.initializers.xavier_uniform()
 
 
@@ -63,7 +63,6 @@ class Gpt2(nnx.Module):
         return self.token_emb.attend(x)  #? tied
         return self.head(x)  #! tied
 )",        jax_cross_entropy,      {{"compute_dtype", "f32"}}, flags};
-  return model;
 }
 
 }  // namespace shardscope

@@ -3,11 +3,11 @@
 namespace shardscope {
 
 // TensorParallelMlp of bench/golden/nnx_systems.py.
-const JaxModel& jax_tensor_parallel_mlp() {
-  static const JaxModel model{"tensor_parallel_mlp",
-                              JaxModel::Library::nnx,
-                              "TensorParallelMlp(nnx.Rngs(SEED))",
-                              R"(
+JaxModel jax_tensor_parallel_mlp() {
+  return {"tensor_parallel_mlp",
+          JaxModel::Library::nnx,
+          "TensorParallelMlp(nnx.Rngs(SEED))",
+          R"(
 lecun_normal = nnx.initializers.lecun_normal()
 
 
@@ -22,9 +22,8 @@ class TensorParallelMlp(nnx.Module):
         x = x @ self.W_in[...]  #@ Tmp
         return x @ self.W_out[...]
 )",
-                              jax_squared_error,
-                              {{"compute_dtype", "f32"}}};
-  return model;
+          jax_squared_error,
+          {{"compute_dtype", "f32"}}};
 }
 
 }  // namespace shardscope

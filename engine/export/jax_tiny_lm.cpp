@@ -3,8 +3,8 @@
 namespace shardscope {
 
 // bench/jax_tiny_lm.py.
-const JaxModel& jax_tiny_lm() {
-  static const JaxModel model{"tiny_lm", JaxModel::Library::linen,  "TinyLM()", R"(
+JaxModel jax_tiny_lm() {
+  return {"tiny_lm", JaxModel::Library::linen,  "TinyLM()", R"(
 def sinusoids(length, width):
     positions, columns = jnp.arange(length)[:, None], jnp.arange(0, width, 2)[None, :]
     angles = positions * jnp.exp(-(jnp.log(10000.0) / width) * columns)
@@ -44,14 +44,13 @@ class TinyLM(nn.Module):
         return self.head(x)
 
 )",
-                              R"(
+          R"(
 def losses(logits, batch):
     logits, targets = logits[:, :-1], batch["tokens"][:, 1:]
     hot = jax.nn.one_hot(targets, VOCAB_SIZE, dtype=jnp.float32)
     loss = -(hot * jax.nn.log_softmax(logits, axis=-1)).sum(-1).mean()
     return loss, {"accuracy": jnp.mean(jnp.argmax(logits, axis=-1) == targets)}
 )",       {{"compute_dtype", "f32"}}};
-  return model;
 }
 
 }  // namespace shardscope

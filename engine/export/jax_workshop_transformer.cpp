@@ -17,15 +17,15 @@ std::vector<std::string_view> layer_flags(const OptionList& options) {
 }  // namespace
 
 // WorkshopLayer of bench/golden/nnx_systems.py; the elements of its fused kernel by heads.
-const JaxModel& jax_workshop_transformer() {
-  static const JaxModel model{"workshop_transformer",
-                              JaxModel::Library::nnx,
-                              R"(
+JaxModel jax_workshop_transformer() {
+  return {"workshop_transformer",
+          JaxModel::Library::nnx,
+          R"(
 WorkshopTransformer(nnx.Rngs(SEED))  #? layers
 WorkshopTransformer(nnx.Rngs(SEED))  #! layers  #? remat
 TransformerLayer(nnx.Rngs(SEED))  #! layers  #! remat
 )",
-                              R"(
+          R"(
 class Linear(nnx.Module):
     def __init__(self, rngs, n, *m):
         kernel = nnx.initializers.lecun_normal()(rngs.params(), (n, math.prod(m)))
@@ -85,10 +85,9 @@ class WorkshopTransformer(TransformerLayer):  #! layers  #? remat
     def __call__(self, x):  #! layers  #? remat
         return nnx.remat(TransformerLayer.__call__)(self, x)  #! layers  #? remat
 )",
-                              jax_squared_error,
-                              {{"compute_dtype", "f32"}},
-                              layer_flags};
-  return model;
+          jax_squared_error,
+          {{"compute_dtype", "f32"}},
+          layer_flags};
 }
 
 }  // namespace shardscope

@@ -7,6 +7,11 @@
 
 namespace shardscope {
 
+namespace {
+
+// Each collective and send once, with how often it happens in a step: the sum of wire_bytes x count over a stage is
+// what its devices send. With a recorded step what its ranks measured, on average: the time from the start of the
+// transfer to its end, and the waiting before it.
 void write_collectives_table(const ExportSource& source, const ExportChoice& choice, TableWriter& table) {
   const Plan& plan = *source.plan;
   const MeasuredSteps measured(plan, trace_of(source, choice.trace));
@@ -45,5 +50,9 @@ void write_collectives_table(const ExportSource& source, const ExportChoice& cho
     }
   }
 }
+
+}  // namespace
+
+TablePage collectives_table() { return {"collectives", write_collectives_table, true}; }
 
 }  // namespace shardscope

@@ -24,20 +24,20 @@ ExportKind table(const char* name, const char* what, TableWriter::Format format)
     target.note(counted(table.rows(), "row"));
   };
   ExportKind kind{name, what, name, page_names(), false, write};
-  kind.step_pages = {"collectives", "timeline"};
+  for (const TablePage& page : table_pages()) {
+    if (page.shows_step) kind.step_pages.push_back(page.name);
+  }
   return kind;
 }
 
 }  // namespace
 
 const std::vector<TablePage>& table_pages() {
-  static const std::vector<TablePage> pages = {{"collectives", write_collectives_table},
-                                               {"layout", write_layout_table},
-                                               {"memory", write_memory_table},
-                                               {"flow", write_flow_table},
-                                               {"timeline", write_timeline_table},
-                                               {"pipeline", write_pipeline_table},
-                                               {"run", write_run_table}};
+  static const std::vector<TablePage> pages = [] {
+    std::vector<TablePage> all = registered_tables();
+    std::ranges::stable_partition(all, [](const TablePage& page) { return page.name == "collectives"; });
+    return all;
+  }();
   return pages;
 }
 

@@ -3,6 +3,9 @@
 
 namespace shardscope {
 
+namespace {
+
+// Each instruction of the program once, with how often it happens and what goes in and comes out.
 void write_flow_table(const ExportSource& source, const ExportChoice&, TableWriter& table) {
   const Plan& plan = *source.plan;
   table.headings({"stage", "position", "task", "phase", "kind", "step", "axes", "inputs", "outputs", "flops",
@@ -21,5 +24,9 @@ void write_flow_table(const ExportSource& source, const ExportChoice&, TableWrit
     }
   }
 }
+
+}  // namespace
+
+TablePage flow_table() { return {"flow", write_flow_table}; }
 
 }  // namespace shardscope

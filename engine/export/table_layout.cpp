@@ -7,6 +7,9 @@
 
 namespace shardscope {
 
+namespace {
+
+// How each array is sharded: parameters, optimizer state, inputs, results of the forward pass.
 void write_layout_table(const ExportSource& source, const ExportChoice&, TableWriter& table) {
   const Plan& plan = *source.plan;
   table.headings({"array", "kind", "shape", "dtype", "layout", "local_shape", "shards", "copies", "stages",
@@ -23,5 +26,9 @@ void write_layout_table(const ExportSource& source, const ExportChoice&, TableWr
               element_count(array.shape) * byte_size(array.dtype), array.why);
   }
 }
+
+}  // namespace
+
+TablePage layout_table() { return {"layout", write_layout_table}; }
 
 }  // namespace shardscope

@@ -4,6 +4,9 @@
 
 namespace shardscope {
 
+namespace {
+
+// Each buffer of each stage's arena: the sum of bytes over those at the peak is what is alive there.
 void write_memory_table(const ExportSource& source, const ExportChoice&, TableWriter& table) {
   const Plan& plan = *source.plan;
   table.headings({"stage", "buffer", "category", "bytes", "offset", "slots", "persistent", "first_position",
@@ -20,5 +23,9 @@ void write_memory_table(const ExportSource& source, const ExportChoice&, TableWr
     }
   }
 }
+
+}  // namespace
+
+TablePage memory_table() { return {"memory", write_memory_table}; }
 
 }  // namespace shardscope

@@ -5,6 +5,9 @@
 
 namespace shardscope {
 
+namespace {
+
+// Each stage of the pipeline; without one there is one.
 void write_pipeline_table(const ExportSource& source, const ExportChoice&, TableWriter& table) {
   const Plan& plan = *source.plan;
   const PipelinePlan& pipeline = plan.pipeline;
@@ -21,5 +24,9 @@ void write_pipeline_table(const ExportSource& source, const ExportChoice&, Table
               plan.waiting_share(stage) * plan.totals.seconds_per_step);
   }
 }
+
+}  // namespace
+
+TablePage pipeline_table() { return {"pipeline", write_pipeline_table}; }
 
 }  // namespace shardscope

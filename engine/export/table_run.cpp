@@ -22,8 +22,8 @@ Traffic traffic_of(const StepMessage& step) {
   return sum;
 }
 
-}  // namespace
-
+// Each training step of a recorded run: its time, its metrics, and what all ranks together sent (by the ring
+// convention) and moved (counted at the transport; empty where the record does not say).
 // Of steps that a restart did anew the last counts, so none is written before all are known.
 void write_run_table(const ExportSource& source, const ExportChoice&, TableWriter& table) {
   std::vector<StepMessage> steps;
@@ -54,5 +54,9 @@ void write_run_table(const ExportSource& source, const ExportChoice&, TableWrite
     table.end_row();
   }
 }
+
+}  // namespace
+
+TablePage run_table() { return {"run", write_run_table}; }
 
 }  // namespace shardscope

@@ -59,8 +59,8 @@ class Rows {
   InstructionTable<Work> works_;
 };
 
-}  // namespace
-
+// Each instruction at each position of the main sequence: when it begins and ends, predicted for each stage, and
+// measured for each rank where a training step was recorded. Seconds from the beginning of the training step.
 void write_timeline_table(const ExportSource& source, const ExportChoice& choice, TableWriter& table) {
   const Plan& plan = *source.plan;
   table.headings({"source", "stage", "rank", "position", "microbatch", "task", "phase", "kind", "operator", "work",
@@ -71,5 +71,9 @@ void write_timeline_table(const ExportSource& source, const ExportChoice& choice
   for (int rank = 0; trace && rank < static_cast<int>(trace->ranks.size()); ++rank)
     rows.add(std::to_string(rank), plan.stage_of(rank), trace->ranks[static_cast<size_t>(rank)]);
 }
+
+}  // namespace
+
+TablePage timeline_table() { return {"timeline", write_timeline_table, true}; }
 
 }  // namespace shardscope

@@ -3,8 +3,11 @@
 #include <QResource>
 #include <QtGlobal>
 
-// Q_INIT_RESOURCE names a function of the global namespace.
-static void register_files() { Q_INIT_RESOURCE(shardscope); }
+// Q_INIT_RESOURCE names functions of the global namespace.
+static void register_files() {
+  Q_INIT_RESOURCE(shardscope);
+  Q_INIT_RESOURCE(presets);
+}
 
 namespace shardscope {
 

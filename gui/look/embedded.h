@@ -2,7 +2,7 @@
 
 namespace shardscope {
 
-// Makes the files of resources/shardscope.qrc readable under ":/". Cheap to call again.
+// Makes the files of resources/shardscope.qrc and the presets readable under ":/". Cheap to call again.
 void load_embedded_files();
 
 }  // namespace shardscope

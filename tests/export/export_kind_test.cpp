@@ -14,6 +14,7 @@
 #include "engine/config/write.h"
 #include "engine/export/exported_arrays.h"
 #include "engine/export/headless.h"
+#include "engine/export/jax_model.h"
 #include "engine/machine/host_machine.h"
 #include "engine/mesh/partition_spec.h"
 #include "engine/session/step_line.h"
@@ -42,8 +43,7 @@ int64_t bytes_below(const std::string& path) {
 
 bool is_written_in_flax(const RunConfig& config) {
   const std::string& again = config.schedule.rematerialise;
-  const bool in_torch = config.model.name == "huggingface";
-  return !in_torch && config.pipeline.axis.empty() && (again == "none" || again == "full");
+  return find_jax_model(config.model.name) && config.pipeline.axis.empty() && (again == "none" || again == "full");
 }
 
 PartitionSpec spec_of(const Json& json) {

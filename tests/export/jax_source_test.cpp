@@ -37,7 +37,7 @@ class JaxSourceTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void what_jax_cannot_be_reported_is_refused_at_its_place_data() {
+  void what_jax_cannot_express_is_refused_at_its_place_data() {
     QTest::addColumn<QString>("preset");
     QTest::addColumn<QStringList>("settings");
     QTest::addColumn<QString>("expected");
@@ -52,6 +52,9 @@ class JaxSourceTest : public QObject {
         "not_exportable schedule.rematerialise");
     row("several layers recomputed", "tiny_lm_dp", {"schedule.rematerialise=full", "schedule.rematerialised_layers=2"},
         "not_exportable schedule.rematerialised_layers");
+    row("a layer without words in Flax", "workshop_gpipe",
+        {"pipeline.axis=\"\"", R"(model.layers=["linear 8", "silu", "soft_cap 30", "linear 10"])"},
+        "not_exportable model.layers[2]");
     row("dropout in microbatches", "nnx_gpt2", {"schedule.microbatches=2"}, "not_exportable schedule.microbatches");
     row("no training", "tiny_lm_dp", {"optimizer=null"}, "not_exportable optimizer");
     row("inside of attention", "tiny_lm_dp",
@@ -60,7 +63,7 @@ class JaxSourceTest : public QObject {
     row("one layer of several", "tiny_lm_dp", {R"(sharding.constraints={"blocks_1/gelu": ["data"]})"},
         "not_exportable sharding.constraints.blocks_1/gelu");
   }
-  void what_jax_cannot_be_reported_is_refused_at_its_place() {
+  void what_jax_cannot_express_is_refused_at_its_place() {
     QFETCH(QString, preset);
     QFETCH(QStringList, settings);
     QFETCH(QString, expected);
