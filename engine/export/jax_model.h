@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -27,6 +28,8 @@ struct JaxModel {
   std::vector<std::pair<std::string_view, OptionValue>> only = {};
   // Flags of lines, beside "dropout" and "remat", that are set.
   std::vector<std::string_view> (*flags)(const OptionList& options) = nullptr;
+  // What these options ask for and the source does not have: a place and a message each; or nullptr.
+  std::vector<std::pair<std::string, std::string>> (*lacks)(const OptionList& options) = nullptr;
 };
 
 // All that have an original in JAX; one line in jax_model.cpp adds one. Null for another.

@@ -153,6 +153,9 @@ std::vector<Error> what_jax_lacks(const RunConfig& config, const JaxModel* model
     errors.push_back(not_exportable(fmt::format("the model's source in Flax has no {} {}", name, python_value(given)),
                                     fmt::format("model.{}", name), python_value(value)));
   }
+  if (model->lacks) {
+    for (const auto& [place, message] : model->lacks(options)) errors.push_back(not_exportable(message, place));
+  }
   if (config.precision != PrecisionConfig{} && config.precision.recipe != "f32") {
     errors.push_back(not_exportable("types of parameters and gradients are not written in Flax", "precision",
                                     "\"f32\", or leave it out"));
