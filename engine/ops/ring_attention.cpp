@@ -183,13 +183,31 @@ int64_t block_length(const Attributes& attributes) {
   return a.length / a.blocks / (a.half < 0 ? 1 : 2);
 }
 
-// Of the keys that a query sees of a block, on average. In each step half of the pairs of a query and a key of their
-// blocks: all queries and the keys of one chunk, or the queries of one and all keys; at first three chunks of four but
-// for what is behind each query. Of half a block of keys the queries of one chunk.
+// Pairs of a query and a key, of chunks that begin so many positions apart, of which the query is at most `behind`
+// before the key.
+double pairs_up_to(int64_t behind, int64_t apart, int64_t chunk) {
+  const auto c = static_cast<double>(chunk), m = static_cast<double>(std::clamp(behind - apart, -chunk, chunk));
+  return m < 0 ? (m + c) * (m + c + 1) / 2 : c * (c + 1) / 2 + m * c - m * (m + 1) / 2;
+}
+
+// How many keys a query sees, on average over all blocks. Without a window half of the pairs of a query and a key of
+// their blocks: all queries and the keys of one chunk, or the queries of one and all keys; at first three chunks of
+// four but for what is behind each query.
 double seen_keys(const Attributes& attributes) {
-  const int64_t window = attributes.as<RingAttributes>().attention.window;
-  const double half = static_cast<double>(block_length(attributes)) / 2;
-  return window > 0 ? std::min(half, static_cast<double>(window)) : half;
+  const auto& a = attributes.as<RingAttributes>();
+  if (a.attention.window == 0) return static_cast<double>(block_length(attributes)) / 2;
+  const int64_t chunk = a.length / a.blocks / 2, last = 2 * a.blocks - 1;
+  double pairs = 0;
+  for (int64_t block = 0; block < a.blocks; ++block) {
+    const int64_t of = (block - a.step + a.blocks) % a.blocks;
+    for (int64_t query : {block, last - block}) {
+      for (int64_t half = std::max<int64_t>(a.half, 0); half <= (a.half < 0 ? 1 : a.half); ++half) {
+        const int64_t apart = (query - (half == 0 ? of : last - of)) * chunk;
+        pairs += pairs_up_to(a.attention.window - 1, apart, chunk) - pairs_up_to(-1, apart, chunk);
+      }
+    }
+  }
+  return pairs / static_cast<double>(a.length);
 }
 
 double seen_pairs(const Attributes& attributes, std::span<const TensorType> operands) {

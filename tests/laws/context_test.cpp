@@ -194,6 +194,28 @@ class ContextTest : public QObject {
     }
   }
 
+  // What times are predicted from: pairs of a query and a key that it sees, all blocks and steps together.
+  void counted_pairs_are_those_that_a_window_shows_data() { add_windows({1, 2, 3, 5, 7, 9, 12, 15}); }
+  void counted_pairs_are_those_that_a_window_shows() {
+    QFETCH(int, window);
+    QFETCH(int, context);
+    const Plan plan = compile({windowed_run(window, context), reference_host()});
+    double counted = 0, expected = 0;
+    for (const Op& op : plan.graph->ops) {
+      std::vector<TensorType> operands;
+      for (ValueId input : op.inputs) operands.push_back(plan.graph->type(input));
+      const bool attends = op.definition->name() == "attention_block";
+      if (attends) counted += op.definition->scores(op.attributes, operands).scores;
+      if (!attends || op.attributes.as<RingAttributes>().step > 0) continue;
+      const Shape& query = operands[0].shape;
+      for (int position = 0; position < length; ++position) {
+        expected += static_cast<double>(query[0] * query[2] * std::min(position + 1, window));
+      }
+    }
+    QVERIFY2(std::abs(counted - expected) < 1e-6 * expected,
+             qPrintable(QString("%1 of %2").arg(counted).arg(expected)));
+  }
+
   // Zig-zag: the pairs of a query and a key before it that each device works on differ by less than 5 %.
   void devices_share_the_work_evenly() {
     for (int64_t blocks : {2, 4, 8, 16}) {
