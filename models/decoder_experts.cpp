@@ -10,12 +10,11 @@
 #include "engine/ops/split.h"
 #include "models/decoder_feed_forward.h"
 #include "models/initialisers.h"
+#include "models/sent_rows.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace shardscope {
@@ -44,7 +43,9 @@ class Experts {
   ValueId apply(ValueId x) {
     const bool travels = options_.blocks.experts > 1 || experts_.capacity_factor > 0;
     if (!travels) return gated_feed_forward(x);
-    const DispatchAttributes blocks = blocks_of_tokens();
+    const auto [blocks, filled] =
+        sent_rows(module_.graph().type(choices_).shape, experts_.count, options_.blocks, experts_.capacity_factor);
+    filled_ = filled;
     const std::vector<ValueId> counted = ops().append_all("expert_counts", {choices_}, blocks, "counts");
     counts_ = counted[0];
     if (experts_.capacity_factor > 0) dropped_ = counted[1];
@@ -64,20 +65,6 @@ class Experts {
     return multiply(inner, down());
   }
 
-  // Of the tokens that a device has, for the experts that a device has.
-  DispatchAttributes blocks_of_tokens() {
-    const Shape& chosen = module_.graph().type(choices_).shape;
-    const TokenBlocks& blocks = options_.blocks;
-    DispatchAttributes made{experts_.count, blocks.experts, blocks.batch, blocks.length, 1, false};
-    const int64_t tokens = element_count(chosen) / chosen[2] / blocks.batch / blocks.length;
-    const double even = static_cast<double>(tokens * chosen[2]) / static_cast<double>(blocks.experts);
-    made.rows = tokens * std::min(chosen[2], made.block_experts());
-    if (experts_.capacity_factor > 0) {
-      made.rows = std::clamp<int64_t>(std::llround(std::ceil(experts_.capacity_factor * even)), 1, made.rows);
-    }
-    filled_ = std::min(1.0, even / static_cast<double>(made.rows));
-    return made;
-  }
   void call(ValueId value, std::vector<std::string> logical) const {
     module_.graph().values[value].logical = std::move(logical);
   }

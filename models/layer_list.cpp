@@ -2,60 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <functional>
-#include <numeric>
+#include <algorithm>
 #include <optional>
+
+#include "models/layer_readers.h"
+#include "models/layer_words.h"
 
 namespace shardscope {
 
 namespace {
 
-constexpr int64_t most_numbers = 10'000'000;  // in an example, before or behind a layer
 constexpr size_t most_layers = 10'000;
-
-[[noreturn]] void fail(const char* code, std::string message, std::string hint) {
-  throw Failure(Error{code, std::move(message), "", std::move(hint)});
-}
-
-std::vector<std::string> parts_of(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words = parts_of(text, ' ');
-  std::erase(words, "");
-  return words;
-}
-
-std::optional<int64_t> size_of(const std::string& text) {
-  int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, fault] = std::from_chars(text.data(), end, value);
-  if (fault != std::errc() || stop != end || value < 1 || value > most_numbers) return std::nullopt;
-  return value;
-}
-
-// "28x28x1", of `rank` numbers.
-std::optional<Shape> shape_of(const std::string& text, size_t rank) {
-  const std::vector<std::string> parts = parts_of(text, 'x');
-  if (parts.size() != rank) return std::nullopt;
-  Shape shape;
-  for (const std::string& part : parts) {
-    const std::optional<int64_t> size = size_of(part);
-    if (!size) return std::nullopt;
-    shape.push_back(*size);
-  }
-  return shape;
-}
+constexpr const char* example_name = "input";
 
 bool too_many(const Shape& shape) {
   double numbers = 1;
@@ -63,133 +21,134 @@ bool too_many(const Shape& shape) {
   return numbers > static_cast<double>(most_numbers);
 }
 
-using Words = std::vector<std::string>;  // of an entry; the first names the layer
-
-void read_linear(const Words& words, ListedLayer& layer) {
-  const std::optional<int64_t> features = words.size() == 2 ? size_of(words[1]) : std::nullopt;
-  if (!features) fail("layer", "'linear' takes one width", "such as \"linear 512\"");
-  layer.kind = ListedLayer::Kind::linear;
-  layer.features = *features;
-  layer.after.back() = *features;
+const std::vector<LayerReader>& readers() {
+  static const std::vector<LayerReader> all = [] {
+    std::vector<LayerReader> readers = array_layer_readers();
+    const std::vector<LayerReader> more = expert_layer_readers();
+    readers.insert(readers.end(), more.begin(), more.end());
+    return readers;
+  }();
+  return all;
 }
 
-constexpr const char* conv_form = "such as \"conv 16 3x3\", \"conv 16 3x3 stride 2\" or \"conv 16 3x3 valid\"";
-
-void read_conv(const Words& words, ListedLayer& layer) {
-  if (layer.before.size() != 3) {
-    fail("layer", fmt::format("'conv' is of a picture (height, width, channels), got {}", to_string(layer.before)),
-         "say so in model.input, such as \"28x28x1\", and flatten behind it");
-  }
-  const std::optional<int64_t> features = words.size() > 2 ? size_of(words[1]) : std::nullopt;
-  const std::optional<Shape> window = words.size() > 2 ? shape_of(words[2], 2) : std::nullopt;
-  if (!features || !window) fail("layer", "'conv' takes a number of features and a window", conv_form);
-  Shape stride{1, 1};
-  ConvPadding padding = ConvPadding::same;
-  for (size_t i = 3; i < words.size(); ++i) {
-    if (words[i] == "stride" && i + 1 < words.size()) {
-      const std::string& text = words[++i];
-      const std::optional<Shape> given = shape_of(text.find('x') == std::string::npos ? text + "x" + text : text, 2);
-      if (!given) fail("layer", "'" + text + "' is no stride", conv_form);
-      stride = *given;
-    } else if (words[i] == "same" || words[i] == "valid") {
-      padding = words[i] == "same" ? ConvPadding::same : ConvPadding::valid;
-    } else {
-      fail("layer", "'conv' does not take '" + words[i] + "'", conv_form);
-    }
-  }
-  layer.kind = ListedLayer::Kind::conv;
-  layer.features = *features;
-  layer.conv = {conv_dimension(layer.before[0], (*window)[0], stride[0], padding),
-                conv_dimension(layer.before[1], (*window)[1], stride[1], padding)};
-  layer.after = {layer.conv.height.output, layer.conv.width.output, *features};
-}
-
-void require_no_numbers(const Words& words) {
-  if (words.size() != 1) fail("layer", "'" + words[0] + "' takes nothing", "write \"" + words[0] + "\"");
-}
-
-void read_elementwise(const Words& words, ListedLayer& layer) {
-  require_no_numbers(words);
-  layer.kind = ListedLayer::Kind::elementwise;
-  layer.op = words[0];
-}
-
-void read_soft_cap(const Words& words, ListedLayer& layer) {
-  double cap = 0;
-  if (words.size() == 2) {
-    const char* end = words[1].data() + words[1].size();
-    const auto [stop, fault] = std::from_chars(words[1].data(), end, cap);
-    if (fault != std::errc() || stop != end) cap = 0;
-  }
-  if (!(cap >= 1e-6 && cap <= 1e12)) {
-    fail("layer", "'soft_cap' takes one number from 1e-06 to 1e+12", "such as \"soft_cap 30\"");
-  }
-  layer.kind = ListedLayer::Kind::soft_cap;
-  layer.cap = cap;
-}
-
-void read_gated_silu(const Words& words, ListedLayer& layer) {
-  require_no_numbers(words);
-  if (layer.before.back() % 2 != 0) {
-    fail("layer", fmt::format("'gated_silu' halves the last dimension, which is {}", layer.before.back()),
-         "an even width before it, twice that of its result");
-  }
-  layer.kind = ListedLayer::Kind::gated_silu;
-  layer.after.back() /= 2;
-}
-
-void read_flatten(const Words& words, ListedLayer& layer) {
-  require_no_numbers(words);
-  if (layer.before.size() != 3) {
-    fail("layer", fmt::format("'flatten' is of a picture (height, width, channels), got {}", to_string(layer.before)),
-         "leave it out");
-  }
-  layer.kind = ListedLayer::Kind::flatten;
-  layer.after = {element_count(layer.before)};
-}
-
-struct Reader {
-  const char* name;
-  void (*read)(const Words& words, ListedLayer& layer);
-};
-constexpr Reader readers[] = {{"linear", read_linear},     {"conv", read_conv},
-                              {"relu", read_elementwise},  {"silu", read_elementwise},
-                              {"gelu", read_elementwise},  {"gelu_exact", read_elementwise},
-                              {"soft_cap", read_soft_cap}, {"gated_silu", read_gated_silu},
-                              {"flatten", read_flatten}};
-
-ListedLayer read_layer(const std::string& text, const Shape& before) {
-  const Words words = words_of(text);
+const LayerReader& reader_of(const std::string& kind) {
   std::vector<std::string> known;
-  for (const Reader& reader : readers) known.emplace_back(reader.name);
-  if (words.empty()) fail("layer", "an empty layer", "such as \"linear 512\"");
-  for (const Reader& reader : readers) {
-    if (words[0] != reader.name) continue;
-    ListedLayer layer;
-    layer.before = layer.after = before;
-    reader.read(words, layer);
-    if (too_many(layer.after)) {
-      fail("layer", fmt::format("its result of {} is too large", to_string(layer.after)),
-           fmt::format("at most {} numbers in an example", most_numbers));
-    }
-    return layer;
+  for (const LayerReader& reader : readers()) {
+    if (kind == reader.name) return reader;
+    known.emplace_back(reader.name);
   }
-  fail("unknown_layer", "unknown layer '" + words[0] + "'", name_hint(words[0], known));
+  throw Failure(Error{"unknown_layer", "unknown layer '" + kind + "'", "", name_hint(kind, known)});
 }
 
-bool has_parameters(const ListedLayer& layer) {
-  return layer.kind == ListedLayer::Kind::linear || layer.kind == ListedLayer::Kind::conv;
+// Takes "NAME =" from the front of the words.
+std::string take_name(Words& words, const LayersBefore& layers) {
+  if (words.size() < 2 || words[1] != "=") return {};
+  const std::string name = words[0];
+  words.erase(words.begin(), words.begin() + 2);
+  const auto fits = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  if (!std::ranges::all_of(name, fits) || !std::isalpha(static_cast<unsigned char>(name[0])) || name == example_name) {
+    fail_layer("'" + name + "' cannot be the name of a layer",
+               "letters, digits and _, a letter first, such as \"h = linear 512\"; \"input\" is the example");
+  }
+  for (int i = 0; i < layers.count(); ++i) {
+    if (layers.layer(i).name == name) {
+      fail_layer(fmt::format("'{}' is layer {} already", name, i), "a name of its own");
+    }
+  }
+  return name;
+}
+
+// Takes "from NAME" from the words; the layer before where they have none.
+int take_source(Words& words, const LayersBefore& layers) {
+  const auto from = std::ranges::find(words, "from");
+  if (from == words.end()) return layers.count() - 1;
+  if (from + 1 == words.end()) fail_layer("'from' what?", "the name of a layer, such as \"silu from h\", or \"input\"");
+  const int source = layers.find(from[1]);
+  words.erase(from, from + 2);
+  return source;
+}
+
+void require_kind(const LayerReader& reader, const ListedValue& value) {
+  if (value.kind == ListedValue::Kind::choices) {
+    fail_layer(fmt::format("'{}' is of an array, got the choices of a top_k layer", reader.name),
+               "\"dispatch\" takes them by their name; \"from\" says what a layer takes, such as \"linear 8 from x\"");
+  }
+  if (value.kind == ListedValue::Kind::rows && !reader.takes_rows) {
+    fail_layer(fmt::format("'{}' is of an array, got rows at their experts", reader.name),
+               "\"expert_linear 512\" multiplies them, \"combine\" brings them back");
+  }
+}
+
+ListedLayer read_layer(const std::string& text, const LayersBefore& layers) {
+  Words words = words_of(text);
+  ListedLayer layer;
+  layer.name = take_name(words, layers);
+  if (words.empty()) fail_layer("an empty layer", "such as \"linear 512\"");
+  const LayerReader& reader = reader_of(words[0]);
+  layer.inputs = {take_source(words, layers)};
+  layer.before = layer.after = layers.value(layer.inputs[0]);
+  require_kind(reader, layer.before);
+  reader.read(words, layers, layer);
+  if (too_many(layer.after.shape)) {
+    fail_layer(fmt::format("its result of {} is too large", to_string(layer.after.shape)),
+               fmt::format("at most {} numbers in an example", most_numbers));
+  }
+  return layer;
+}
+
+// The first layer whose result no other one takes, though it is not the last.
+std::optional<size_t> unused_layer(const std::vector<ListedLayer>& layers) {
+  std::vector<bool> used(layers.size());
+  for (const ListedLayer& layer : layers) {
+    for (int input : layer.inputs) {
+      if (input >= 0) used[static_cast<size_t>(input)] = true;
+    }
+  }
+  for (size_t i = 0; i + 1 < layers.size(); ++i) {
+    if (!used[i]) return i;
+  }
+  return std::nullopt;
+}
+
+std::string place_of(size_t layer) { return fmt::format("model.layers[{}]", layer); }
+
+void check_whole_list(const std::vector<ListedLayer>& layers, std::vector<Error>& errors) {
+  if (std::ranges::none_of(layers, &ListedLayer::has_parameters)) {
+    errors.push_back(
+        {"layer", "there is no layer with parameters", "model.layers", "such as [\"linear 512\", \"relu\"]"});
+    return;
+  }
+  if (const std::optional<size_t> unused = unused_layer(layers)) {
+    errors.push_back({"unused_layer", "no layer takes what this one gives", place_of(*unused),
+                      "leave it out, or take it by its name: \"add h\", \"silu from h\""});
+  } else if (layers.back().after.kind != ListedValue::Kind::array) {
+    errors.push_back({"layer", "the last layer gives no array", place_of(layers.size() - 1),
+                      "\"combine\" brings rows back from their experts"});
+  }
 }
 
 }  // namespace
 
+int LayersBefore::find(const std::string& name) const {
+  std::vector<std::string> known{example_name};
+  if (name == known[0]) return -1;
+  for (int i = 0; i < count(); ++i) {
+    if (layer(i).name == name) return i;
+    if (!layer(i).name.empty()) known.push_back(layer(i).name);
+  }
+  throw Failure(Error{"unknown_name", "no layer before this one is called '" + name + "'", "", name_hint(name, known)});
+}
+
 std::vector<ListedLayer> read_layers(const std::string& input, const TextList& layers, std::vector<Error>& errors) {
   std::vector<ListedLayer> read;
-  std::optional<Shape> shape = shape_of(input, 1);
-  if (!shape) shape = shape_of(input, 3);
-  if (!shape || too_many(*shape)) {
+  ListedValue example;
+  for (size_t rank = 1; rank <= 3 && example.shape.empty(); ++rank) {
+    example.shape = shape_of(input, rank).value_or(Shape{});
+  }
+  if (example.shape.empty() || too_many(example.shape)) {
     errors.push_back({"input_shape", "'" + input + "' is not the shape of an example", "model.input",
-                      "\"784\" for rows of 784 numbers, \"28x28x1\" for pictures (height, width, channels)"});
+                      "\"784\" for rows of 784 numbers, \"16x64\" for sequences (length, features), \"28x28x1\" for "
+                      "pictures (height, width, channels)"});
     return read;
   }
   if (layers.size() > most_layers) {
@@ -200,21 +159,18 @@ std::vector<ListedLayer> read_layers(const std::string& input, const TextList& l
   int counted = 0;
   for (size_t i = 0; i < layers.size() && errors.empty(); ++i) {
     try {
-      ListedLayer layer = read_layer(layers[i], read.empty() ? *shape : read.back().after);
-      counted += has_parameters(layer);
+      ListedLayer layer = read_layer(layers[i], {example, read});
+      counted += layer.has_parameters();
       layer.number = std::max(counted - 1, 0);
       read.push_back(std::move(layer));
     } catch (const Failure& failure) {
       for (Error error : failure.errors()) {
-        error.place = fmt::format("model.layers[{}]", i);
+        error.place = place_of(i);
         errors.push_back(std::move(error));
       }
     }
   }
-  if (errors.empty() && counted == 0) {
-    errors.push_back(
-        {"layer", "there is no layer with parameters", "model.layers", "such as [\"linear 512\", \"relu\"]"});
-  }
+  if (errors.empty()) check_whole_list(read, errors);
   return read;
 }
 

@@ -170,18 +170,24 @@ void CollectiveCall::assign(CallKind call_kind, std::span<const CollectivePart> 
   }
   destination_of.assign(destinations.begin(), destinations.end());
   if (kind != CallKind::permute) return;
-  bool permutation = destinations.size() == static_cast<size_t>(size);
-  for (int member = 0; member < size && permutation; ++member) {
-    permutation = std::ranges::count(destinations, member) == 1;
+  bool apart = destinations.size() == static_cast<size_t>(size);
+  for (size_t i = 0; i < destinations.size() && apart; ++i) {
+    const int to = destinations[i];
+    apart = to >= -1 && to < size && (to < 0 || std::ranges::count(destinations, to) == 1);
   }
-  if (!permutation) {
-    CallPlace{kind, rank, 0}.fail("destination_of is not a permutation of the group's " + std::to_string(size) +
+  if (!apart) {
+    CallPlace{kind, rank, 0}.fail("destination_of does not name different ones of the group's " + std::to_string(size) +
                                   " ranks");
   }
   for (int member : destinations) signature = mix(signature, static_cast<uint64_t>(member));
 }
 
-double CollectiveCall::wire_bytes(int size) const {
+int CollectiveCall::sender_to(int member) const {
+  const auto found = std::ranges::find(destination_of, member);
+  return found == destination_of.end() ? -1 : static_cast<int>(found - destination_of.begin());
+}
+
+double CollectiveCall::wire_bytes(int member, int size) const {
   double others = static_cast<double>(size - 1) / size;
   double bytes = 0;
   for (const CallPart& part : parts) {
@@ -191,7 +197,7 @@ double CollectiveCall::wire_bytes(int size) const {
       case CallKind::all_reduce: bytes += 2 * others * source; break;
       case CallKind::reduce_scatter:
       case CallKind::all_to_all: bytes += others * source; break;
-      case CallKind::permute: bytes += source; break;
+      case CallKind::permute: bytes += sends(member) ? source : 0; break;
       default: break;
     }
   }

@@ -45,7 +45,7 @@ struct CallPart {
 struct CollectiveCall {
   CallKind kind = CallKind::barrier;
   std::vector<CallPart> parts;
-  std::vector<int> destination_of;       // permute
+  std::vector<int> destination_of;       // permute; -1: to nobody
   Reduction reduction = Reduction::sum;  // all-reduce, reduce-scatter: the same for all parts, as is the type
   DType dtype = DType::f32;
   int64_t source_bytes = 0;  // of all parts
@@ -54,12 +54,15 @@ struct CollectiveCall {
   // Fills this from the arguments of one of `size` members; `rank` is its name in messages. Throws Failure
   // comm_argument, with the part's number as the place: no such dimension, a size that does not divide, a type of
   // which no sum or maximum is taken, parts of different types or reductions in one, a missing array, a destination
-  // that overlaps its source (all-reduce: that is not its source), not a permutation.
+  // that overlaps its source (all-reduce: that is not its source), two ranks that send to the same one.
   void assign(CallKind kind, std::span<const CollectivePart> arguments, std::span<const int> destination_of, int rank,
               int size);
 
-  // Bytes that one member sends, by the ring convention (see CommunicationRecord).
-  double wire_bytes(int size) const;
+  // Bytes that a member sends, by the ring convention (see CommunicationRecord).
+  double wire_bytes(int member, int size) const;
+  // Of a permute: who sends to a member; -1: nobody. A member sends in every other call.
+  int sender_to(int member) const;
+  bool sends(int member) const { return kind != CallKind::permute || destination_of[static_cast<size_t>(member)] >= 0; }
 };
 
 }  // namespace shardscope

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -82,7 +83,12 @@ CommunicationRecord CollectiveCommunicator::finish_oldest() {
   std::unique_ptr<Operation> operation = std::move(open_.front());
   open_.erase(open_.begin());
   record_time(operation->record, [&] { complete(*operation); });
-  operation->record.wire_bytes = operation->call.wire_bytes(size());
+  if (operation->call.kind == CallKind::permute && operation->call.sender_to(rank()) < 0) {
+    for (const CallPart& part : operation->call.parts) {
+      std::memset(part.destination, 0, static_cast<size_t>(part.destination_bytes));
+    }
+  }
+  operation->record.wire_bytes = operation->call.wire_bytes(rank(), size());
   idle_.push_back(std::move(operation));
   return idle_.back()->record;
 }

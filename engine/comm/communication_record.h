@@ -7,7 +7,8 @@ namespace shardscope {
 // What one operation (a collective from start to finish; a call of a channel) cost this rank.
 //
 //   wire_bytes   sent by the ring convention, from the call's arguments alone: all-reduce 2(p-1)/p n, all-gather and
-//                reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p n, permute and send n.
+//                reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p n, permute and send n,
+//                nothing of a permute in which it sends nothing.
 //   moved_bytes  really moved, counted where the transport moves them: each byte that it read to copy it (its own or a
 //                peer's) or to sum it, and each that it handed to MPI; a byte packed, sent and unpacked counts three
 //                times, two of them on the sender. What MPI does by itself is not seen. With p members and n bytes of

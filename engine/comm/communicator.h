@@ -19,7 +19,7 @@ namespace shardscope {
 //   reduce_scatter  destination[split_dim] = shape[split_dim] / p; rank i gets block i of the sum or maximum
 //   all_to_all      both; rank i sends block j of split_dim to rank j, which stores it as block i of concat_dim
 //   all_reduce      same shape; source may be the destination
-//   permute         same shape
+//   permute         same shape; zeros where nobody sends
 // An all_to_all between dimensions 0 and 1 may be given how many rows along dimension 2 it has to move: `received_rows`
 // of the destination's, for each of its (dimension 0, dimension 1) as many numbers as there are `row_groups`, which add
 // up. Other rows of the destination then hold anything. Between hosts they move all the same.
@@ -77,7 +77,8 @@ class Communicator {
   virtual Ticket start_all_reduce(std::span<const CollectivePart> parts) = 0;
   virtual Ticket start_reduce_scatter(std::span<const CollectivePart> parts) = 0;
   virtual Ticket start_all_to_all(std::span<const CollectivePart> parts) = 0;
-  // Rank r sends its sources to destination_of[r]; destination_of is a permutation.
+  // Rank r sends its sources to destination_of[r], to no rank where that is -1; no two ranks send to the same one. What
+  // a rank gets to which nobody sends is zeros.
   virtual Ticket start_permute(std::span<const CollectivePart> parts, std::span<const int> destination_of) = 0;
   virtual CommunicationRecord finish(Ticket ticket) = 0;
 

@@ -136,8 +136,8 @@ class MpiCommunicator final : public CollectiveCommunicator {
         return exchange_segments(operation, blocks_of(bytes), blocks_of(bytes));
       }
       case CallKind::permute: {
-        const int64_t bytes = pack(operation, 1);
-        const int to = call.destination_of[static_cast<size_t>(member_)], from = sender_to_this(call);
+        const int64_t bytes = pack(operation, call.sends(member_) ? 1 : 0);
+        const int to = call.destination_of[static_cast<size_t>(member_)], from = call.sender_to(member_);
         return exchange_segments(
             operation,
             [=](int peer) {
@@ -159,7 +159,9 @@ class MpiCommunicator final : public CollectiveCommunicator {
           unpack(operation, sender, sender * piece_bytes(operation.call));
         }
         return;
-      case CallKind::permute: return unpack(operation, 0, 0);
+      case CallKind::permute:
+        if (operation.call.sender_to(member_) >= 0) unpack(operation, 0, 0);
+        return;
       case CallKind::reduce_scatter: return reduce_pieces(operation);
       default: return;
     }
@@ -176,10 +178,6 @@ class MpiCommunicator final : public CollectiveCommunicator {
     const int64_t element = byte_size(call.dtype);
     auto [first, last] = chunk(call.source_bytes / element, member, size());
     return {first * element, (last - first) * element};
-  }
-
-  int sender_to_this(const CollectiveCall& call) const {
-    return static_cast<int>(std::ranges::find(call.destination_of, member_) - call.destination_of.begin());
   }
 
   // Fills `sent` with the pieces for `receivers` members, one after the other, and makes room for as much from each

@@ -110,6 +110,7 @@ void PeerCommunicator::complete(Operation& operation) {
 }
 
 void PeerCommunicator::copy_to_payload(Operation& operation) {
+  if (!operation.call.sends(member_)) return;
   std::byte* payload = table_.payload(slot(operation));
   for (const CallPart& part : operation.call.parts) {
     operation.count_moved(copy_bytes(payload, part.source, part.source_bytes));
@@ -193,10 +194,10 @@ void PeerCommunicator::take_pieces(Operation& operation, const CallPart& part) {
       return;
     }
     case CallKind::permute: {
-      size_t sender =
-          static_cast<size_t>(std::ranges::find(call.destination_of, member_) - call.destination_of.begin());
-      operation.count_moved(
-          copy_runs(part, part.destination, part.destination_stride, sources_[sender], part.source_stride));
+      const int sender = call.sender_to(member_);
+      if (sender < 0) return;
+      operation.count_moved(copy_runs(part, part.destination, part.destination_stride,
+                                      sources_[static_cast<size_t>(sender)], part.source_stride));
       return;
     }
     default: return;

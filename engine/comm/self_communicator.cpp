@@ -33,7 +33,7 @@ class SelfCommunicator final : public CollectiveCommunicator {
   void complete(Operation& operation) override {
     check_aborted();
     for (const CallPart& part : operation.call.parts) {
-      if (part.source == part.destination) continue;
+      if (part.source == part.destination || !operation.call.sends(0)) continue;
       operation.count_moved(
           copy_runs(part, part.destination, part.destination_stride, part.source, part.source_stride));
     }

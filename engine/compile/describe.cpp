@@ -76,14 +76,36 @@ std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const st
   return layouts;
 }
 
+// Of the device that sends most.
+double most_wire_bytes(const Program& program, int stage) {
+  double of_all = 0;
+  std::vector<std::pair<AxisList, std::vector<double>>> of_members;  // what permutes that reach some alone send
+  for (const Instruction& instruction : program.main_instructions(stage)) {
+    const CollectiveStart* start = instruction.as<CollectiveStart>();
+    if (!start || start->receivers.empty()) {
+      of_all += instruction.wire_bytes();
+      continue;
+    }
+    auto found = std::ranges::find(of_members, start->axes, &std::pair<AxisList, std::vector<double>>::first);
+    if (found == of_members.end()) {
+      found = of_members.insert(found, {start->axes, std::vector<double>(static_cast<size_t>(start->group_size))});
+    }
+    for (int64_t member = 0; member < start->group_size; ++member) {
+      if (start->sends(member)) found->second[static_cast<size_t>(member)] += start->wire_bytes;
+    }
+  }
+  for (const auto& [axes, bytes] : of_members) of_all += std::ranges::max(bytes);
+  return of_all;
+}
+
 PlanTotals total(const Program& program, const ArenaLayout& arena, const Simulation& simulation, int stage) {
   PlanTotals totals;
   const MemoryPeak peak = memory_peak(arena);
   totals.memory = totals.device_memory = peak.categories;
   totals.live_lower_bound = peak.live_bytes;
   totals.memory_total = totals.device_bytes = arena.bytes;
+  totals.wire_bytes_per_device = most_wire_bytes(program, stage);
   for (const Instruction& instruction : program.main_instructions(stage)) {
-    totals.wire_bytes_per_device += instruction.wire_bytes();
     totals.flops_per_device += instruction.flops();
   }
   totals.seconds_per_step = simulation.working_seconds(stage);

@@ -46,6 +46,7 @@ void add_instruction(Hasher& hasher, const Instruction& instruction) {
     hasher.add(start->reduction).add(start->dtype);
     if (start->counted) hasher.add(start->counted);
     if (start->shift != 0) hasher.add(start->shift);
+    if (!start->receivers.empty()) add_all(hasher, start->receivers);
   }
   if (const CollectiveDone* done = instruction.as<CollectiveDone>()) hasher.add(done->start);
   add_axes(hasher, instruction.axes());

@@ -34,6 +34,13 @@ bool is_tokens(const SpecTarget& target) {
   return target.kind == SpecKind::input && target.logical == std::vector<std::string>{"batch", "length"};
 }
 
+// What experts work on where a model has no tokens: rows of examples, or of sequences.
+bool is_rows(const SpecTarget& target) {
+  return target.kind == SpecKind::input && !target.logical.empty() && target.logical.front() == "batch";
+}
+
+bool has_length(const SpecTarget& target) { return target.logical.size() > 1 && target.logical[1] == "length"; }
+
 bool is_kernels_of_experts(const SpecTarget& target) {
   return target.kind == SpecKind::parameter && target.logical.size() == 3 && target.logical[0] == "experts";
 }
@@ -46,14 +53,17 @@ bool has_experts(const Graph& forward) { return has_experts(spec_targets(forward
 
 TokenSplit token_split(const RunConfig& config, const StagedMesh& mesh, const Graph& forward) {
   std::vector<SpecTarget> targets = spec_targets(forward).targets;
-  std::erase_if(targets, [](const SpecTarget& target) { return !is_tokens(target) && !is_kernels_of_experts(target); });
+  const bool experts_of_rows = has_experts(targets) && std::ranges::none_of(targets, is_tokens);
+  const auto splits_tokens = experts_of_rows ? is_rows : is_tokens;
+  std::erase_if(targets,
+                [&](const SpecTarget& target) { return !splits_tokens(target) && !is_kernels_of_experts(target); });
   const std::vector<ResolvedSpec> specs = resolve_run_specs(config.sharding, mesh, targets).specs;
   const Mesh& devices = mesh.of_a_stage;
   TokenSplit split;
   for (size_t t = 0; t < targets.size(); ++t) {
-    if (is_tokens(targets[t])) {
+    if (splits_tokens(targets[t])) {
       split.batch = axes_of(specs[t], 0, devices);
-      split.length = axes_of(specs[t], 1, devices);
+      if (has_length(targets[t])) split.length = axes_of(specs[t], 1, devices);
       split.place_of_tokens = {specs[t].place, specs[t].origin};
     } else {
       split.experts = axes_of(specs[t], 0, devices);

@@ -13,7 +13,8 @@ namespace shardscope {
 struct SpecTargets;
 
 // How a run file splits tokens and experts over a stage's mesh. Experts are recognised by the logical name "experts" of
-// the first dimension of kernels, tokens by "batch" and "length" of inputs. Tokens travel to experts where the axes
+// the first dimension of kernels, tokens by "batch" and "length" of inputs; where a model has experts and no tokens, by
+// "batch" of the inputs' first dimension, and "length" of the second. Tokens travel to experts where the axes
 // that split experts are the last that split the batch: where not, there is one block of all experts.
 //
 // Example: a batch over (data, expert), experts over expert: data x expert blocks of tokens, expert blocks of experts.

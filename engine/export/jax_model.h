@@ -28,7 +28,7 @@ struct JaxModel {
   std::vector<std::pair<std::string_view, OptionValue>> only = {};
   // Flags of lines, beside "dropout" and "remat", that are set.
   std::vector<std::string_view> (*flags)(const OptionList& options) = nullptr;
-  // What of these options the source cannot express: message and place of each.
+  // What these options ask for and the source does not have: a place and a message each; or nullptr.
   std::vector<std::pair<std::string, std::string>> (*lacks)(const OptionList& options) = nullptr;
 };
 

@@ -154,7 +154,7 @@ std::vector<Error> what_jax_lacks(const RunConfig& config, const JaxModel* model
                                     fmt::format("model.{}", name), python_value(value)));
   }
   if (model->lacks) {
-    for (const auto& [message, place] : model->lacks(options)) errors.push_back(not_exportable(message, place));
+    for (const auto& [place, message] : model->lacks(options)) errors.push_back(not_exportable(message, place));
   }
   if (config.precision != PrecisionConfig{} && config.precision.recipe != "f32") {
     errors.push_back(not_exportable("types of parameters and gradients are not written in Flax", "precision",

@@ -77,6 +77,9 @@ class OpDefinition {
   // Of results (q, p, c, ...) of which each (q, p) has rows of no use behind the first ones: the operand that says how
   // many those are, i32 (q, p, n), summed over n; else -1. An all-to-all between q and p moves no others.
   virtual int counts_operand() const { return -1; }
+  // Of an op with a factor that goes round a ring: the indices of its result that are not zeros, ascending; all where
+  // none is named. Nothing is sent for the others.
+  virtual std::vector<int64_t> ring_receivers(const Attributes&) const { return {}; }
   // Matrix products are priced at the rate of products, the rest by the bytes they touch.
   virtual bool is_matrix_product() const { return false; }
   // The products that its work consists of, for operands and results of these (local) shapes; none, of other ops.

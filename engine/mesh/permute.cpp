@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "engine/base/error.h"
 
 namespace shardscope {
 
-std::vector<int> ring_destinations(int64_t count, int64_t shift) {
+std::vector<int> ring_destinations(int64_t count, int64_t shift, std::span<const int64_t> receivers) {
   std::vector<int> destination_of;
   for (int64_t rank = 0; rank < count; ++rank) {
-    destination_of.push_back(static_cast<int>(((rank + shift) % count + count) % count));
+    const int64_t to = ((rank + shift) % count + count) % count;
+    const bool sends = receivers.empty() || std::ranges::find(receivers, to) != receivers.end();
+    destination_of.push_back(sends ? static_cast<int>(to) : -1);
   }
   return destination_of;
 }

@@ -56,4 +56,17 @@ int Plan::host_of(int device) const {
 
 int64_t Plan::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
 
+double wire_bytes_of(const Plan& plan, int device) {
+  double bytes = 0;
+  for (const Instruction& instruction : plan.program.main_instructions(plan.stage_of(device))) {
+    const CollectiveStart* start = instruction.as<CollectiveStart>();
+    if (start && !start->receivers.empty()) {
+      const std::vector<int> group = plan.mesh.group(device, {start->axes.begin(), start->axes.end()});
+      if (!start->sends(std::ranges::find(group, device) - group.begin())) continue;
+    }
+    bytes += instruction.wire_bytes();
+  }
+  return bytes;
+}
+
 }  // namespace shardscope

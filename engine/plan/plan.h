@@ -69,10 +69,10 @@ struct PlanTotals {
   // What a device of the plan's machine holds at its peak, as the plan's software stack holds it; by this program these
   // are `memory` and the arena.
   CategoryBytes device_memory{};
-  int64_t allocator_bytes = 0;   // of the stack's allocator and libraries
-  int64_t device_bytes = 0;      // all of it
-  int64_t live_lower_bound = 0;  // largest sum of live buffers
-  double wire_bytes_per_device = 0;
+  int64_t allocator_bytes = 0;       // of the stack's allocator and libraries
+  int64_t device_bytes = 0;          // all of it
+  int64_t live_lower_bound = 0;      // largest sum of live buffers
+  double wire_bytes_per_device = 0;  // of the one that sends most
   double flops_per_device = 0;
   double seconds_per_step = 0;  // predicted
 
@@ -157,5 +157,9 @@ struct Plan {
     return arena.buffers.at(arena.buffer_of.at(program_value));
   }
 };
+
+// What a device sends in a step, by the ring convention: all of a stage as much, but for permutes that reach some
+// alone.
+double wire_bytes_of(const Plan& plan, int device);
 
 }  // namespace shardscope

@@ -76,6 +76,12 @@ int64_t Instruction::payload_bytes() const {
       body);
 }
 
+bool CollectiveStart::sends(int64_t member) const {
+  if (receivers.empty()) return true;
+  const int64_t to = ((member + shift) % group_size + group_size) % group_size;
+  return std::ranges::binary_search(receivers, to);
+}
+
 double Instruction::wire_bytes() const {
   if (const CollectiveStart* start = as<CollectiveStart>()) return start->wire_bytes;
   const Send* send = as<Send>();

@@ -70,6 +70,10 @@ struct CollectiveStart {
   // A permute that is no reshard: the member at index i of the group sends to i + shift, modulo its size. 0: by what
   // each of them holds and needs.
   int64_t shift = 0;
+  // The members that receive something in such a permute, ascending; none are named: all. To the others nothing is
+  // sent, and they have zeros. Bytes are those of a member that sends.
+  std::vector<int64_t> receivers = {};
+  bool sends(int64_t member) const;
 };
 struct CollectiveDone {
   InstructionKind collective = InstructionKind::all_gather;  // that of its start

@@ -399,7 +399,7 @@ std::unique_ptr<Executor::BoundInstruction> Executor::bind_start(const Collectiv
     parts.push_back(std::move(part));
     if (collective.kind != InstructionKind::collective_permute) continue;
     if (collective.shift != 0) {
-      destination_of = ring_destinations(collective.group_size, collective.shift);
+      destination_of = ring_destinations(collective.group_size, collective.shift, collective.receivers);
       continue;
     }
     const std::vector<int> members = plan_.mesh.group(device_, {collective.axes.begin(), collective.axes.end()});

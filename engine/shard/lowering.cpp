@@ -171,9 +171,11 @@ class Lowering {
     }
     const std::vector<int> made = outputs;
     const int ring = ring_factor(rule, placement);
-    task().main.push_back(ring < 0 ? compute_instruction(id, std::move(inputs), std::move(outputs))
-                                   : ring_instruction(op.phase, id, lowered_.program.values, mesh_, inputs[0],
-                                                      outputs[0], placement.factors[ring], rule.factors[ring].ring));
+    task().main.push_back(ring < 0
+                              ? compute_instruction(id, std::move(inputs), std::move(outputs))
+                              : ring_instruction(op.phase, id, lowered_.program.values, mesh_, inputs[0], outputs[0],
+                                                 {placement.factors[ring], rule.factors[ring].ring,
+                                                  op.definition->ring_receivers(op.attributes)}));
     for (size_t i = 0; i < op.outputs.size(); ++i) pin(op.outputs[i], made[i], id);
   }
 

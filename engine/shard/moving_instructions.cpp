@@ -23,15 +23,16 @@ Instruction reshard_instruction(const ReshardStep& part, const std::vector<Progr
 }
 
 Instruction ring_instruction(Phase phase, OpId op, const std::vector<ProgramValue>& values, const Mesh& mesh,
-                             int operand, int result, const AxisList& axes, int64_t shift) {
+                             int operand, int result, RingMove move) {
   const MovedArray moved{-1, -1, {op, operand, result}};
-  CollectiveStart permute{
-      InstructionKind::collective_permute, {operand}, {result}, {moved}, axes, group_size(axes, mesh)};
+  CollectiveStart permute{InstructionKind::collective_permute, {operand}, {result}, {moved}, move.axes,
+                          group_size(move.axes, mesh)};
   permute.dtype = values[operand].dtype;
   permute.payload_bytes = values[operand].bytes();
   permute.wire_bytes = static_cast<double>(permute.payload_bytes);
   permute.bytes_touched = 2 * static_cast<double>(permute.payload_bytes);
-  permute.shift = shift;
+  permute.shift = move.shift;
+  permute.receivers = std::move(move.receivers);
   return {phase, op, std::move(permute)};
 }
 

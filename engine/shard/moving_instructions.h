@@ -15,9 +15,14 @@ namespace shardscope {
 Instruction reshard_instruction(const ReshardStep& part, const std::vector<ProgramValue>& values, const Mesh& mesh,
                                 const Cause& cause, int source, int made);
 
-// An op that passes its operand on round the devices along `axes`, by `shift` of them.
+// An op that passes its operand on round the devices along `axes`, by `shift` of them, to those that receive something.
+struct RingMove {
+  AxisList axes;
+  int64_t shift = 1;
+  std::vector<int64_t> receivers;  // none are named: all
+};
 Instruction ring_instruction(Phase phase, OpId op, const std::vector<ProgramValue>& values, const Mesh& mesh,
-                             int operand, int result, const AxisList& axes, int64_t shift);
+                             int operand, int result, RingMove move);
 
 // What a stage holds, and what another one receives of it, in one message of that channel.
 struct TransferInstructions {

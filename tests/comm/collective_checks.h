@@ -52,7 +52,7 @@ struct Case {
   Kind kind = Kind::all_gather;
   std::vector<CollectivePart> parts;  // without addresses
   std::vector<bool> in_place;         // all_reduce
-  std::vector<int> destination_of;    // permute
+  std::vector<int> destination_of;    // permute; -1: of nothing
   uint64_t seed = 0;
   Transport transport;
 };
@@ -184,6 +184,9 @@ inline Case random_case(uint64_t seed, int size, int64_t scale) {
     auto other = static_cast<size_t>(draw(0, static_cast<int64_t>(i) - 1));
     std::swap(test.destination_of[i - 1], test.destination_of[other]);
   }
+  if (draw(0, 1) == 0) {
+    for (int& destination : test.destination_of) destination = draw(0, 2) == 0 ? -1 : destination;
+  }
   return test;
 }
 
@@ -202,9 +205,9 @@ inline Shape destination_shape(const Case& test, size_t i, int size) {
 inline uint32_t expected(const Case& test, size_t i, int rank, int size, int64_t index) {
   const CollectivePart& part = test.parts[i];
   if (test.kind == Kind::permute) {
-    int sender = 0;
-    while (test.destination_of[static_cast<size_t>(sender)] != rank) ++sender;
-    return element(test, i, sender, index);
+    const auto sender = std::ranges::find(test.destination_of, rank);
+    if (sender == test.destination_of.end()) return 0;
+    return element(test, i, static_cast<int>(sender - test.destination_of.begin()), index);
   }
   Shape to = destination_shape(test, i, size);
   std::vector<int64_t> place(to.size());
@@ -227,7 +230,7 @@ inline uint32_t expected(const Case& test, size_t i, int rank, int size, int64_t
   return combined(part, elements, test.transport.hosts);
 }
 
-inline double wire_bytes(const Case& test, int size) {
+inline double wire_bytes(const Case& test, int rank, int size) {
   double bytes = 0;
   for (size_t i = 0; i < test.parts.size(); ++i) {
     auto source = static_cast<double>(element_count(test.parts[i].shape) * byte_size(test.parts[i].dtype));
@@ -235,14 +238,17 @@ inline double wire_bytes(const Case& test, int size) {
     if (test.kind == Kind::all_gather) bytes += source * size * others;
     if (test.kind == Kind::all_reduce) bytes += source * 2 * others;
     if (test.kind == Kind::reduce_scatter || test.kind == Kind::all_to_all) bytes += source * others;
-    if (test.kind == Kind::permute) bytes += source;
+    if (test.kind == Kind::permute && test.destination_of[static_cast<size_t>(rank)] >= 0) bytes += source;
   }
   return bytes;
 }
 
 inline int64_t moved_bytes(const Case& test, int rank, int size) {
-  MovedCall call{test.kind, rank, size, 0, {}};
-  if (test.kind == Kind::permute) call.receiver = test.destination_of[static_cast<size_t>(rank)];
+  MovedCall call{test.kind, rank, size, 0, true, {}};
+  if (test.kind == Kind::permute) {
+    call.receiver = test.destination_of[static_cast<size_t>(rank)];
+    call.receives = std::ranges::count(test.destination_of, rank) > 0;
+  }
   for (size_t i = 0; i < test.parts.size(); ++i) {
     const CollectivePart& part = test.parts[i];
     const int64_t element = byte_size(part.dtype);
@@ -304,7 +310,7 @@ class RunningCase {
 
   CommunicationRecord finish() {
     const CommunicationRecord record = communicator_.finish(ticket_);
-    const double sent = wire_bytes(test_, size_);
+    const double sent = wire_bytes(test_, rank_, size_);
     require(std::abs(record.wire_bytes - sent) <= 1e-6 * (1 + sent), name_ + "all: wire bytes");
     const int64_t must_move = moved_bytes(test_, rank_, size_);
     require(record.moved_bytes == must_move,
@@ -478,7 +484,7 @@ inline void check_grid(Communicator& communicator, std::span<std::byte> arena, i
   const int64_t moved_before = communicator.moved_bytes();
   const Case test = by(random_case(5, columns, 10), of_row);
   check_case(*along_row, arena, test);
-  require(std::abs(communicator.wire_bytes() - before - wire_bytes(test, columns)) < 1e-6 * (1 + before),
+  require(std::abs(communicator.wire_bytes() - before - wire_bytes(test, column, columns)) < 1e-6 * (1 + before),
           "a row's bytes count to the whole's");
   require(communicator.moved_bytes() - moved_before == moved_bytes(test, column, columns),
           "a row's moved bytes count to the whole's");

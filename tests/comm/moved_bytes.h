@@ -53,7 +53,8 @@ struct MovedArray {
 struct MovedCall {
   Kind kind = Kind::all_gather;
   int rank = 0, size = 1;
-  int receiver = 0;  // permute: of what this rank sends
+  int receiver = 0;      // permute: of what this rank sends; -1: nothing
+  bool receives = true;  // permute: anything
   std::vector<MovedArray> arrays;
 
   int64_t sources() const {
@@ -61,6 +62,9 @@ struct MovedCall {
     for (const MovedArray& array : arrays) bytes += array.source;
     return bytes;
   }
+  // Of a permute.
+  int64_t sent() const { return receiver < 0 ? 0 : sources(); }
+  int64_t received() const { return receives ? sources() : 0; }
   int64_t destinations() const {
     if (kind == Kind::all_gather) return sources() * size;
     return kind == Kind::reduce_scatter ? sources() / size : sources();
@@ -94,7 +98,7 @@ inline int64_t slice_bytes(const MovedCall& call, int owner) {
 // A group of one copies sources to destinations that lie elsewhere.
 inline int64_t moved_alone(const MovedCall& call) {
   int64_t bytes = 0;
-  for (const MovedArray& array : call.arrays) bytes += array.in_place ? 0 : array.source;
+  for (const MovedArray& array : call.arrays) bytes += array.in_place || call.receiver < 0 ? 0 : array.source;
   return bytes;
 }
 
@@ -103,6 +107,7 @@ inline int64_t moved_alone(const MovedCall& call) {
 inline int64_t moved_by_peers(const MovedCall& call) {
   const int64_t sources = call.sources(), p = call.size;
   const bool reads_all = call.kind == Kind::all_gather || call.kind == Kind::all_reduce;
+  if (call.kind == Kind::permute) return call.is_small() * call.sent() + call.received();
   if (call.is_small()) return sources + (reads_all ? p * sources : sources);
   if (call.kind != Kind::all_reduce) return reads_all ? p * sources : sources;
   const int64_t own = slice_bytes(call, call.rank);
@@ -112,6 +117,7 @@ inline int64_t moved_by_peers(const MovedCall& call) {
 // Packed, sent to the others (what stays is copied), unpacked or summed. An all-reduce shares out the packed sources,
 // and sends sums a second time.
 inline int64_t moved_by_messages(const MovedCall& call) {
+  if (call.kind == Kind::permute) return 2 * call.sent() + call.received();
   const int64_t sources = call.sources(), p = call.size;
   const int64_t packed = sources, sent_or_kept = call.kind == Kind::all_gather ? p * sources : sources;
   if (call.kind != Kind::all_reduce) return packed + sent_or_kept + (call.kind == Kind::all_gather ? p : 1) * sources;
@@ -135,7 +141,8 @@ inline int64_t moved_between_hosts(const MovedCall& call, const std::vector<int>
     case Kind::all_gather: return staged + sources + (host_count - 1) * sources + p * sources;
     // Packed, sent and unpacked across hosts; read in place on this one.
     case Kind::all_to_all: return staged + (3 * (p - here) + here) * (sources / p);
-    case Kind::permute: return staged + (is_here(call.receiver) ? 0 : 2 * sources) + sources;
+    case Kind::permute:
+      return staged + (call.receiver < 0 || is_here(call.receiver) ? 0 : 2 * sources) + call.received();
     default: break;
   }
   // For each member of another host that gets its sum from here by this one: the sum over this host's members, and a

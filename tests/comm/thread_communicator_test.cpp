@@ -192,7 +192,8 @@ class ThreadCommunicatorTest : public QObject {
         refused("in place", [&] { all.all_gather(Parts{floats(a, a, {3}, -1, 0)}); });
         refused("negative size", [&] { all.all_reduce(Parts{floats(a, b, {-3})}); });
         refused("sum of integers", [&] { all.all_reduce(Parts{{a, b, {3}, DType::i32, -1, -1}}); });
-        refused("not a permutation", [&] { all.permute(Parts{floats(a, b, {3})}, std::vector{0, 1, 1}); });
+        refused("two that send to one", [&] { all.permute(Parts{floats(a, b, {3})}, std::vector{0, 1, 1}); });
+        refused("no rank", [&] { all.permute(Parts{floats(a, b, {3})}, std::vector{0, 1, 3}); });
         refused("too short a permutation", [&] { all.permute(Parts{floats(a, b, {3})}, std::vector{0, 1}); });
         refused("no open ticket", [&] { all.finish(1); });
       }

@@ -64,6 +64,11 @@ const std::vector<Case>& cases() {
       {"mintext_mlp", "mintext_mlp", small("mintext_mlp")},
       {"logical_dot_relu_dot", "logical_dot_relu_dot", small("logical_dot_relu_dot")},
       {"tensor_parallel_mlp", "tensor_parallel_mlp", small("tensor_parallel_mlp")},
+      {"sequential_activations",
+       "workshop_gpipe",
+       {R"(model.layers=["linear 32", "silu", "linear 32", "gated_silu", "gelu", "linear 16", "gelu_exact", "linear 16",)"
+        R"( "soft_cap 3", "linear 8"])",
+        "model.input=24", "mesh.pipeline=1", "pipeline.axis=\"\""}},
       {"sequential", "workshop_zero_bubble",
        small("workshop_zero_bubble") +
            std::vector<std::string>{"mesh.data=2", "pipeline.axis=\"\"", "data.batch_size=8"}},

@@ -57,6 +57,10 @@ class JaxSourceTest : public QObject {
         "not_exportable model.layers[2]");
     row("dropout in microbatches", "nnx_gpt2", {"schedule.microbatches=2"}, "not_exportable schedule.microbatches");
     row("no training", "tiny_lm_dp", {"optimizer=null"}, "not_exportable optimizer");
+    row("layers that have names", "workshop_gpipe",
+        {R"(model.layers=["linear 8", "gated_silu", "h = linear 4", "relu from h"])", "mesh.pipeline=1",
+         "pipeline.axis=\"\""},
+        "not_exportable model.layers[2]; not_exportable model.layers[3]");
     row("inside of attention", "tiny_lm_dp",
         {R"(sharding.constraints={"blocks_0/SelfAttention_0/query/einsum": ["data"]})"},
         "not_exportable sharding.constraints.blocks_0/SelfAttention_0/query/einsum");

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "engine/ops/ring_attention.h"
 #include "engine/ops/zigzag.h"
 #include "tests/base/errors_of.h"
 #include "tests/laws/serial_training.h"
@@ -24,6 +26,30 @@ RunConfig run_of(const std::string& preset, const std::vector<int64_t>& mesh, La
   config.sharding.mode = mode;
   config.sharding.in = config.sharding.out = PartitionSpec{{{"data"}, {"context"}}};
   return config;
+}
+
+constexpr int length = 16;  // of all sequences
+
+// Of layers that all have this window, on a ring of so many devices.
+RunConfig windowed_run(int window, int context, const char* way = "ring") {
+  RunConfig config = run_of("gemma3_tiny", {1, context, 1}, LayoutMode::as_written, way);
+  return with_settings(
+      config, {"model.overrides.sliding_window=" + std::to_string(window), "model.overrides.num_hidden_layers=2",
+               R"(model.overrides.layer_types=["sliding_attention","sliding_attention"])"});
+}
+
+void add_windows(const std::vector<int>& windows) {
+  QTest::addColumn<int>("window");
+  QTest::addColumn<int>("context");
+  for (int window : windows) {
+    for (int context : {2, 4, 8}) QTest::addRow("window %d, %d blocks", window, context) << window << context;
+  }
+}
+
+OpId first_attention(const Plan& plan) {
+  const auto found =
+      std::ranges::find_if(plan.graph->ops, [](const Op& op) { return op.definition->name() == "attention_block"; });
+  return static_cast<OpId>(found - plan.graph->ops.begin());
 }
 
 const std::vector<std::string>& decoders() {
@@ -101,18 +127,93 @@ class ContextTest : public QObject {
       int blocks = 0;
       for (const Instruction& instruction : plan.instructions()) {
         if (const Compute* compute = instruction.as<Compute>()) {
-          if (plan.graph->ops[instruction.op].definition->name() != "attention_block") continue;
+          const Op& op = plan.graph->ops[instruction.op];
+          if (op.definition->name() != "attention_block" || sends_halves(op.attributes.as<RingAttributes>())) continue;
           ++blocks;
           for (int operand : compute->operands) QCOMPARE(plan.program.values[operand].local_shape[1], int64_t{4});
         }
         const CollectiveStart* start = instruction.as<CollectiveStart>();
-        if (start && start->shift == 1) ++sent[instruction.phase];
+        if (start && start->shift == 1 && start->receivers.empty()) ++sent[instruction.phase];
       }
       QVERIFY2(blocks > 0 && blocks % 4 == 0, preset.c_str());
       const int layers = blocks / 4;
       QCOMPARE(sent[Phase::forward], 2 * 3 * layers);
       QCOMPARE(sent[Phase::backward], 2 * (3 + 4) * layers);
     }
+  }
+
+  // Law 1, of layers with a window: of any width, in blocks of any size. Where a query sees its own key alone,
+  // gradients of queries and keys are nothing but rounding.
+  void windows_train_as_one_device_data() { add_windows({2, 3, 5, 7, 9, 12, 15, 16, 40}); }
+  void windows_train_as_one_device() {
+    QFETCH(int, window);
+    QFETCH(int, context);
+    const ThreadTraining alone = train_in_threads(compile({windowed_run(window, 1), reference_host()}), serial_steps);
+    for (const char* way : {"ring", "gather"}) {
+      const Plan plan = compile({windowed_run(window, context, way), reference_host()});
+      const ThreadTraining training = train_in_threads(plan, serial_steps);
+      compare_with_serial(training, alone, 1e-3, is_key_bias);
+      compare_with_prediction(training, plan);
+    }
+  }
+
+  // What a device sends: of its keys and values each chunk to every other device some query of which sees some of it,
+  // in backward once more; and of those that it has seen the gradients.
+  void a_window_has_chunks_sent_to_those_that_see_them_data() { add_windows({1, 2, 3, 5, 7, 9, 12, 15}); }
+  void a_window_has_chunks_sent_to_those_that_see_them() {
+    QFETCH(int, window);
+    QFETCH(int, context);
+    const Plan plan = compile({windowed_run(window, context), reference_host()});
+    std::set<std::pair<int, int>> ways;  // a chunk, and the device that sees it and has it not
+    const Zigzag order{context, length};
+    const int chunk = length / context / 2;
+    for (int query = 0; query < length; ++query) {
+      for (int key = 0; key < length; ++key) {
+        const int64_t behind = order.position(query) - order.position(key);
+        const int device = query / (2 * chunk), owner = key / (2 * chunk);
+        if (behind >= 0 && behind < window && device != owner) ways.insert({key / chunk, device});
+      }
+    }
+    for (int device = 0; device < context; ++device) {
+      double sent = 0;
+      int layers = 0;
+      for (const Instruction& instruction : plan.program.main_instructions()) {
+        const CollectiveStart* start = instruction.as<CollectiveStart>();
+        if (start && !start->receivers.empty() && start->sends(device)) sent += start->wire_bytes;
+        const Compute* compute = instruction.as<Compute>();
+        const bool attends = compute && instruction.phase == Phase::forward &&
+                             plan.graph->ops[instruction.op].definition->name() == "ring_attention";
+        layers += attends ? 1 : 0;
+      }
+      const auto of = [&](int chunk_of_device) { return chunk_of_device / 2 == device; };
+      const auto own = std::ranges::count_if(ways, [&](const auto& way) { return of(way.first); });
+      const auto seen = std::ranges::count_if(ways, [&](const auto& way) { return way.second == device; });
+      const ValueId key = plan.graph->ops[first_attention(plan)].inputs[1];
+      const int64_t bytes = plan.graph->type(key).bytes() / length * chunk;
+      QCOMPARE(sent, static_cast<double>(layers * bytes * (4 * own + 2 * seen)));
+    }
+  }
+
+  // What times are predicted from: pairs of a query and a key that it sees, all blocks and steps together.
+  void counted_pairs_are_those_that_a_window_shows_data() { add_windows({1, 2, 3, 5, 7, 9, 12, 15}); }
+  void counted_pairs_are_those_that_a_window_shows() {
+    QFETCH(int, window);
+    QFETCH(int, context);
+    const Plan plan = compile({windowed_run(window, context), reference_host()});
+    double counted = 0, expected = 0;
+    for (const Op& op : plan.graph->ops) {
+      std::vector<TensorType> operands;
+      for (ValueId input : op.inputs) operands.push_back(plan.graph->type(input));
+      const bool attends = op.definition->name() == "attention_block";
+      if (attends) counted += op.definition->scores(op.attributes, operands).scores;
+      if (!attends || op.attributes.as<RingAttributes>().step > 0) continue;
+      const Shape& query = operands[0].shape;
+      for (int position = 0; position < length; ++position) {
+        expected += static_cast<double>(query[0] * query[2] * std::min(position + 1, window));
+      }
+    }
+    QVERIFY2(std::abs(counted - expected) < 1e-6 * expected,
+             qPrintable(QString("%1 of %2").arg(counted).arg(expected)));
   }
 
   // Zig-zag: the pairs of a query and a key before it that each device works on differ by less than 5 %.

@@ -2,6 +2,8 @@
 
 #include <QTest>
 
+#include <map>
+
 #include "engine/graph/op_definition.h"
 #include "models/layer_list.h"
 #include "tests/test_program.h"
@@ -66,7 +68,7 @@ class SequentialTest : public QObject {
     const std::vector<ListedLayer> layers = read_layers("4x4x3", {"flatten", "relu", "linear 5", "relu"}, errors);
     QVERIFY(errors.empty());
     for (const ListedLayer& layer : layers) QCOMPARE(layer.number, 0);
-    QVERIFY((layers[0].after == Shape{48} && layers[3].after == Shape{5}));
+    QVERIFY((layers[0].after.shape == Shape{48} && layers[3].after.shape == Shape{5}));
   }
 
   void convolutions_give_pictures_of_the_shapes_that_flax_gives() {
@@ -81,7 +83,7 @@ class SequentialTest : public QObject {
       const Graph graph = graph_of("9x12x3", {layer, "relu", "flatten", "linear 2"});
       std::vector<Error> errors;
       const std::vector<ListedLayer> layers = read_layers("9x12x3", {layer, "relu", "flatten", "linear 2"}, errors);
-      QVERIFY2(layers[0].after == expected, layer.c_str());
+      QVERIFY2(layers[0].after.shape == expected, layer.c_str());
       QVERIFY(graph.type(graph.outputs.at("predictions")).shape == (Shape{32, 2}));
     }
   }
@@ -99,6 +101,62 @@ class SequentialTest : public QObject {
                  layer.c_str());
       }
     }
+  }
+
+  void layers_take_what_they_name() {
+    struct Case {
+      std::string input;
+      TextList layers;
+      Shape result;
+      std::vector<std::string> ops;
+    };
+    for (const Case& one : std::vector<Case>{
+             {"6", {"h = linear 8", "silu", "multiply h"}, {32, 8}, {"multiply"}},
+             {"6", {"h = linear 6", "add input"}, {32, 6}, {"add"}},
+             {"6", {"linear 8", "concatenate input"}, {32, 14}, {"concatenate"}},
+             {"2x3x6", {"a = linear 8", "b = relu", "concatenate a b"}, {32, 2, 3, 24}, {"concatenate"}},
+             {"4x6", {"linear 8", "slice 2:5"}, {32, 4, 3}, {"split"}},
+             {"4x6", {"linear 8", "slice :5"}, {32, 4, 5}, {"split"}},
+             {"6", {"linear 8", "slice 7:"}, {32, 1}, {"split"}},
+             {"4x6", {"linear 8", "rotary"}, {32, 4, 8}, {"rotary"}},
+             {"4x6", {"linear 8", "rotary heads 2 base 500"}, {32, 4, 8}, {"rotary"}},
+             {"4x2x6", {"linear 8", "rotary"}, {32, 4, 2, 8}, {"rotary"}},
+             {"4x6", {"linear 8", "flatten"}, {32, 32}, {"rearrange"}},
+             {"6",
+              {"x = linear 8", "linear 4", "r = top_k 2", "dispatch r from x", "expert_linear 5", "combine"},
+              {32, 5},
+              {"top_k", "dispatch", "grouped_linear", "combine", "weighted_sum", "expert_load"}},
+             {"3x6",
+              {"r = top_k 2 sigmoid", "dispatch r from input capacity 1.5", "a = expert_linear 5", "silu", "multiply a",
+               "combine"},
+              {32, 3, 5},
+              {"top_k", "dispatch", "multiply", "combine"}}}) {
+      const Graph graph = graph_of(one.input, one.layers);
+      const Value& made = graph.values[graph.outputs.at("predictions")];
+      QVERIFY2(made.type.shape == one.result, (one.layers.back() + " " + to_string(made.type.shape)).c_str());
+      QCOMPARE(made.logical.size(), one.result.size());
+      for (const std::string& name : one.ops) {
+        QVERIFY2(std::ranges::any_of(graph.ops, [&](const Op& op) { return op.definition->name() == name; }),
+                 name.c_str());
+      }
+    }
+  }
+
+  void a_slice_has_the_elements_that_it_names() {
+    for (const auto& [slice, part] : std::map<std::string, int>{{"slice 2:5", 1}, {"slice :5", 0}, {"slice 7:", 1}}) {
+      const Graph graph = graph_of("6", {"linear 8", slice});
+      const Value& made = graph.values[graph.outputs.at("predictions")];
+      QCOMPARE(made.result_index, part);
+    }
+  }
+
+  void tokens_by_expert_are_counted_for_each_dispatch() {
+    const Graph graph =
+        graph_of("6", {"x = linear 8", "linear 4", "r = top_k 2", "dispatch r from x", "expert_linear 8", "combine",
+                       "dispatch r capacity 1", "expert_linear 8", "combine"});
+    QCOMPARE(graph.expert_counts.size(), size_t{2});
+    QVERIFY(graph.expert_counts[0].layer != graph.expert_counts[1].layer);
+    QVERIFY(graph.expert_counts[0].dropped == no_id && graph.expert_counts[1].dropped != no_id);
   }
 
   void a_linear_layer_of_pictures_is_over_their_channels() {
@@ -143,6 +201,63 @@ class SequentialTest : public QObject {
                            {"784", {"soft_cap nan"}, "model.layers[0]", "layer", "soft_cap 30"},
                            {"784", {"linear 7", "gated_silu"}, "model.layers[1]", "layer", "even width"},
                            {"784", {"flatten"}, "model.layers[0]", "layer", "leave it out"},
+                           {"784", {"h ="}, "model.layers[0]", "layer", "linear 512"},
+                           {"784", {"2h = linear 8"}, "model.layers[0]", "layer", "h = linear 512"},
+                           {"784", {"input = linear 8"}, "model.layers[0]", "layer", "is the example"},
+                           {"784", {"h = linear 8", "h = relu"}, "model.layers[1]", "layer", "of its own"},
+                           {"784", {"linear 8 from"}, "model.layers[0]", "layer", "silu from h"},
+                           {"784", {"head = linear 8", "relu from haed"}, "model.layers[1]", "unknown_name", "'head'"},
+                           {"784", {"relu from h", "h = linear 8"}, "model.layers[0]", "unknown_name", "input"},
+                           {"784", {"h = linear 8", "add h h"}, "model.layers[1]", "layer", "add a"},
+                           {"784", {"h = linear 8", "multiply"}, "model.layers[1]", "layer", "multiply a"},
+                           {"784", {"linear 8", "add input"}, "model.layers[1]", "layer", "same shape"},
+                           {"4x8", {"linear 8", "flatten", "concatenate input"}, "model.layers[2]", "layer", "last"},
+                           {"784", {"linear 8", "concatenate"}, "model.layers[1]", "layer", "concatenate a b"},
+                           {"784", {"linear 8", "slice"}, "model.layers[1]", "layer", "slice 0:4"},
+                           {"784", {"linear 8", "slice 4"}, "model.layers[1]", "layer", "slice 0:4"},
+                           {"784", {"linear 8", "slice 4:4"}, "model.layers[1]", "layer", "slice 0:4"},
+                           {"784", {"linear 8", "slice 4:9"}, "model.layers[1]", "layer", "slice 0:4"},
+                           {"784", {"linear 8", "slice -4:"}, "model.layers[1]", "layer", "slice 0:4"},
+                           {"784", {"linear 8", "rotary"}, "model.layers[1]", "layer", "16x64"},
+                           {"4x8", {"linear 8", "rotary heads"}, "model.layers[1]", "layer", "rotary heads 4"},
+                           {"4x8", {"linear 8", "rotary heads 3"}, "model.layers[1]", "layer", "even size"},
+                           {"4x8", {"linear 7", "rotary"}, "model.layers[1]", "layer", "even size"},
+                           {"4x2x8", {"linear 8", "rotary heads 2"}, "model.layers[1]", "layer", "rotary heads 4"},
+                           {"784", {"linear 8", "top_k"}, "model.layers[1]", "layer", "top_k 2"},
+                           {"784", {"linear 8", "top_k 9"}, "model.layers[1]", "layer", "as many"},
+                           {"784", {"linear 8", "top_k 2 softmax"}, "model.layers[1]", "layer", "normalised"},
+                           {"2x2x8", {"linear 8", "top_k 2"}, "model.layers[1]", "layer", "flatten"},
+                           {"784", {"linear 8", "top_k 2"}, "model.layers[1]", "layer", "combine"},
+                           {"784", {"linear 8", "top_k 2", "linear 8"}, "model.layers[2]", "layer", "dispatch"},
+                           {"784", {"h = linear 8", "dispatch h"}, "model.layers[1]", "layer", "dispatch r from x"},
+                           {"784",
+                            {"h = linear 8", "r = top_k 2", "dispatch r from h", "linear 8"},
+                            "model.layers[3]",
+                            "layer",
+                            "expert_linear 512"},
+                           {"784",
+                            {"h = linear 8", "r = top_k 2", "dispatch r from h", "expert_linear 8", "add h"},
+                            "model.layers[4]",
+                            "layer",
+                            "combine"},
+                           {"784",
+                            {"h = linear 8", "r = top_k 2", "dispatch r from h", "expert_linear 8"},
+                            "model.layers[3]",
+                            "layer",
+                            "combine"},
+                           {"4x8",
+                            {"h = linear 8", "r = top_k 2", "f = flatten from h", "dispatch r from f"},
+                            "model.layers[3]",
+                            "layer",
+                            "same rows"},
+                           {"784",
+                            {"h = linear 8", "r = top_k 2", "dispatch r from h capacity 0"},
+                            "model.layers[2]",
+                            "layer",
+                            "capacity 1.25"},
+                           {"784", {"linear 8", "expert_linear 8"}, "model.layers[1]", "layer", "dispatch r from x"},
+                           {"784", {"linear 8", "combine"}, "model.layers[1]", "layer", "dispatch r from x"},
+                           {"784", {"linear 8", "linear 8 from input"}, "model.layers[0]", "unused_layer", "add h"},
                            {"784", {"conv 8 3x3"}, "model.layers[0]", "layer", "28x28x1"},
                            {"8x8x1", {"conv 8"}, "model.layers[0]", "layer", "conv 16 3x3"},
                            {"8x8x1", {"conv 8 3"}, "model.layers[0]", "layer", "conv 16 3x3"},
@@ -155,7 +270,7 @@ class SequentialTest : public QObject {
                            {"784", {}, "model.layers", "layer", "linear 512"},
                            {"784", TextList(10001, "relu"), "model.layers", "out_of_range", "10000"},
                            {"", {"linear 8"}, "model.input", "input_shape", "784"},
-                           {"28x28", {"linear 8"}, "model.input", "input_shape", "28x28x1"},
+                           {"28x28x1x1", {"linear 8"}, "model.input", "input_shape", "28x28x1"},
                            {"28x28x", {"linear 8"}, "model.input", "input_shape", "28x28x1"},
                            {"-3", {"linear 8"}, "model.input", "input_shape", "784"},
                            {"10000x10000x1000", {"linear 8"}, "model.input", "input_shape", "784"}}) {

@@ -1,5 +1,6 @@
 #include "engine/ops/ring_attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -44,8 +45,35 @@ Results zigzag(const Call& call) {
 Results roll(const Call& call) {
   const auto& a = call.attributes.as<RollAttributes>();
   const int64_t row = call.values(0).size() / call.shape(0)[0], shift = row / a.blocks * a.shift;
-  Values y(call.values(0).size());
-  for (int64_t i = 0; i < y.size(); ++i) y[i / row * row + ((i + shift) % row + row) % row] = call.values(0)[i];
+  Values y = Values::Zero(call.values(0).size());
+  for (int64_t i = 0; i < y.size(); ++i) {
+    const int64_t to = ((i + shift) % row + row) % row;
+    const bool receives = a.receivers.empty() || std::ranges::count(a.receivers, to / (row / a.blocks)) > 0;
+    if (receives) y[i / row * row + to] = call.values(0)[i];
+  }
+  return {y};
+}
+
+// Of each block the first half, then the second.
+template <class Visit>
+void for_each_in_halves(const Call& call, int64_t size, Visit visit) {
+  const int64_t blocks = call.attributes.as<BlockAttributes>().blocks, batch = call.shape(0)[0];
+  const int64_t half = size / batch / blocks / 2;
+  for (int64_t i = 0; i < size; ++i) visit(i, i / half % 2, i / half / 2 * half + i % half);
+}
+
+Results block_halves(const Call& call) {
+  const Values& x = call.values(0);
+  Results halves{Values(x.size() / 2), Values(x.size() / 2)};
+  for_each_in_halves(call, x.size(),
+                     [&](int64_t i, int64_t half, int64_t at) { halves[static_cast<size_t>(half)][at] = x[i]; });
+  return halves;
+}
+
+Results join_halves(const Call& call) {
+  Values y(2 * call.values(0).size());
+  for_each_in_halves(call, y.size(),
+                     [&](int64_t i, int64_t half, int64_t at) { y[i] = call.values(static_cast<size_t>(half))[at]; });
   return {y};
 }
 
@@ -55,17 +83,20 @@ template <class Visit>
 void for_each_pair(const Call& call, Visit visit) {
   const auto& a = call.attributes.as<RingAttributes>();
   const Shape &query = call.shape(0), &key = call.shape(1);
-  const int64_t s = query[1], heads = query[2], d = query[3], size = s / a.blocks, group = heads / key[2];
+  const int64_t s = query[1], heads = query[2], d = query[3], size = s / a.blocks, group = heads / key[2],
+                of_block = key[1] / a.blocks;
   const std::vector<int64_t> order = positions(a.blocks, s);
   const double scale = a.attention.scale > 0 ? a.attention.scale : 1 / std::sqrt(static_cast<double>(d));
   for (int64_t b = 0; b < query[0]; ++b) {
     for (int64_t h = 0; h < heads; ++h) {
       for (int64_t q = 0; q < s; ++q) {
-        for (int64_t k = q / size * size; k < (q / size + 1) * size; ++k) {
-          const int64_t from = (k - a.step * size + s) % s;  // where the key stood
+        const int64_t block = q / size;
+        for (int64_t i = 0; i < of_block; ++i) {
+          const int64_t k = block * of_block + i;  // where the key is, and where it was in whole blocks
+          const int64_t from = ((block - a.step) * size + std::max<int64_t>(a.half, 0) * of_block + i + s) % s;
           const int64_t behind = order[static_cast<size_t>(q)] - order[static_cast<size_t>(from)];
           if (behind < 0 || (a.attention.window > 0 && behind >= a.attention.window)) continue;
-          const int64_t of_query = ((b * s + q) * heads + h) * d, of_key = ((b * s + k) * key[2] + h / group) * d;
+          const int64_t of_query = ((b * s + q) * heads + h) * d, of_key = ((b * key[1] + k) * key[2] + h / group) * d;
           double score = scale * (call.values(0).segment(of_query, d) * call.values(1).segment(of_key, d)).sum(),
                  slope = scale;
           if (a.attention.soft_cap > 0) {
@@ -137,6 +168,8 @@ Results ring_attention(const Call& call) { return {call.values(3), call.values(4
 std::vector<NamedReference> ring_attention_references() {
   return {{"zigzag", zigzag},
           {"roll", roll},
+          {"block_halves", block_halves},
+          {"join_halves", join_halves},
           {"attention_block", attention_block},
           {"attention_block_grad", attention_block_grad},
           {"merge_attention", merge_attention},

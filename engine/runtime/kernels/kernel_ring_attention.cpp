@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -173,7 +174,7 @@ class AttentionBlockGradKernel : public Kernel {
                    for (int64_t i = begin; i < end; ++i) {
                      const int64_t block = i / ring_.key_heads, first = i % ring_.key_heads * shared;
                      const int64_t b = block / ring_.blocks;
-                     clear_keys({b, block % ring_.blocks, first, 0, 0, 0});
+                     clear_keys({b, block % ring_.blocks, first, 0, 0, 0, 0});
                      for (int64_t head = first; head < first + shared; ++head) {
                        ring_.for_each_tile(
                            b, block % ring_.blocks, head, attention_query_block,
@@ -186,7 +187,7 @@ class AttentionBlockGradKernel : public Kernel {
  private:
   void clear_keys(const RingBlock::Tile& tile) const {
     const int64_t key = ring_.key_offset(tile);
-    for (int64_t i = 0; i < ring_.length; ++i) {
+    for (int64_t i = 0; i < ring_.key_length; ++i) {
       std::fill_n(outputs_[1] + key + i * ring_.key_row, ring_.head_size, 0.0f);
       std::fill_n(outputs_[2] + key + i * ring_.key_row, ring_.head_size, 0.0f);
     }
@@ -299,12 +300,18 @@ class RollKernel : public Kernel {
     blocks_ = attributes.blocks;
     shift_ = (attributes.shift % blocks_ + blocks_) % blocks_;
     bytes_ = batch_ == 0 ? 0 : arguments.inputs[0].count() / batch_ / blocks_ * byte_size(arguments.inputs[0].dtype);
+    receives_.assign(static_cast<size_t>(blocks_), attributes.receivers.empty());
+    for (int64_t block : attributes.receivers) receives_[static_cast<size_t>(block)] = true;
   }
 
   void run(const StepContext&) override {
     for (int64_t i = 0; i < batch_ * blocks_; ++i) {
       const int64_t from = i / blocks_ * blocks_ + (i % blocks_ - shift_ + blocks_) % blocks_;
-      std::memcpy(to_ + i * bytes_, from_ + from * bytes_, static_cast<size_t>(bytes_));
+      if (receives_[static_cast<size_t>(i % blocks_)]) {
+        std::memcpy(to_ + i * bytes_, from_ + from * bytes_, static_cast<size_t>(bytes_));
+      } else {
+        std::memset(to_ + i * bytes_, 0, static_cast<size_t>(bytes_));
+      }
     }
   }
 
@@ -312,6 +319,39 @@ class RollKernel : public Kernel {
   const std::byte* from_;
   std::byte* to_;
   int64_t batch_, blocks_ = 1, shift_ = 0, bytes_ = 0;
+  std::vector<bool> receives_;  // per block
+};
+
+// Copies between whole blocks and their halves.
+template <bool joining>
+class HalvesKernel : public Kernel {
+ public:
+  explicit HalvesKernel(const KernelArguments& arguments) : threads_(arguments.threads) {
+    const std::vector<TensorView>& halves = joining ? arguments.inputs : arguments.outputs;
+    const TensorView& whole = (joining ? arguments.outputs : arguments.inputs)[0];
+    whole_ = whole.f32();
+    halves_ = {halves[0].f32(), halves[1].f32()};
+    const int64_t half = whole.global_shape[1] / arguments.attributes->as<BlockAttributes>().blocks / 2;
+    count_ = whole.shape[0] * whole.shape[1] / half;
+    floats_ = half;
+    for (size_t d = 2; d < whole.shape.size(); ++d) floats_ *= whole.shape[d];
+  }
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, count_, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) {
+        float* half = halves_[static_cast<size_t>(i % 2)] + i / 2 * floats_;
+        float* part = whole_ + i * floats_;
+        std::copy_n(joining ? half : part, floats_, joining ? part : half);
+      }
+    });
+  }
+
+ private:
+  int threads_;
+  float* whole_;
+  std::array<float*, 2> halves_{};
+  int64_t count_ = 0, floats_ = 0;  // of halves; of each
 };
 
 }  // namespace
@@ -319,6 +359,8 @@ class RollKernel : public Kernel {
 std::vector<NamedKernel> ring_attention_kernels() {
   return {{"roll", "f32->f32", construct<RollKernel>},
           {"roll", "i32->i32", construct<RollKernel>},
+          {"block_halves", "f32->f32,f32", construct<HalvesKernel<false>>},
+          {"join_halves", "f32,f32->f32", construct<HalvesKernel<true>>},
           {"attention_block", "f32,f32,f32->f32,f32", construct<AttentionBlockKernel>},
           {"attention_block_grad", "f32,f32,f32,f32,f32,f32->f32,f32,f32", construct<AttentionBlockGradKernel>},
           {"attention_block_grad", "f32,f32,f32,f32,f32,f32,f32->f32,f32,f32", construct<AttentionBlockGradKernel>},
@@ -329,12 +371,14 @@ std::vector<NamedKernel> ring_attention_kernels() {
 std::vector<KernelCase> ring_attention_kernel_cases(const CaseSizes& sizes) {
   if (sizes.dtype != DType::f32) return {};
   const TensorType query = sizes.query(), lse = sizes.log_sums();
-  const RingAttributes ring{{true, {}}, 1, sizes.length(), 0};
+  const RingAttributes ring{{true, {}}, 1, sizes.length(), 0, -1};
   return {{"attention_block", ring, {query, query, query}},
           {"attention_block_grad", ring, {query, query, query, query, lse, query}},
           {"merge_attention", {}, {query, lse, query, lse}},
           {"ring_attention", ring, {query, query, query, query, lse}},
-          {"roll", RollAttributes{2, 1}, {query}}};
+          {"roll", RollAttributes{2, 1, {}}, {query}},
+          {"block_halves", BlockAttributes{2}, {query}},
+          {"join_halves", BlockAttributes{2}, {query, query}}};
 }
 
 }  // namespace shardscope

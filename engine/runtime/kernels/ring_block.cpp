@@ -30,8 +30,8 @@ constexpr auto scale_and_cap =
 
 }  // namespace
 
-RingBlock::RingBlock(const KernelArguments& arguments) {
-  const auto& attributes = arguments.attributes->as<RingAttributes>();
+RingBlock::RingBlock(const KernelArguments& arguments) : attributes_(arguments.attributes->as<RingAttributes>()) {
+  const RingAttributes& attributes = attributes_;
   const TensorView &query = arguments.inputs[0], &key = arguments.inputs[1];
   batch = query.shape[0];
   heads = query.shape[2];
@@ -40,11 +40,11 @@ RingBlock::RingBlock(const KernelArguments& arguments) {
   length = attributes.length / attributes.blocks;
   blocks = query.shape[1] / length;
   chunk = length / 2;
+  key_length = attributes.half < 0 ? length : chunk;
   query_row = heads * head_size;
   key_row = key_heads * head_size;
-  scores_floats = attention_query_block * length;
+  scores_floats = attention_query_block * key_length;
   all_blocks_ = attributes.blocks;
-  step_ = attributes.step;
   first_block_ = query.offset[1] / length;
   window_ = attributes.attention.window;
   const double scale = attributes.attention.scale;
@@ -62,32 +62,46 @@ int64_t RingBlock::query_chunk(int64_t block, int64_t half) const {
   return half == 0 ? i : 2 * all_blocks_ - 1 - i;
 }
 
-int64_t RingBlock::key_chunk(int64_t block, int64_t half) const {
-  const int64_t i = (first_block_ + block - step_ + all_blocks_) % all_blocks_;
-  return half == 0 ? i : 2 * all_blocks_ - 1 - i;
+int64_t RingBlock::key_chunk(int64_t block, int64_t index) const {
+  const int64_t i = (first_block_ + block - attributes_.step + all_blocks_) % all_blocks_;
+  return std::max(attributes_.half, index) == 0 ? i : 2 * all_blocks_ - 1 - i;
 }
 
-// A block's chunks ascend: those that a chunk of queries sees are none, the first, or both.
-int64_t RingBlock::seen_keys(int64_t block, int64_t half) const {
-  const int64_t own = query_chunk(block, half);
-  return chunk * ((key_chunk(block, 0) <= own) + (key_chunk(block, 1) <= own));
+int64_t RingBlock::key_position(const Tile& tile, int64_t key) const {
+  const int64_t at = tile.first_key + key;
+  return key_chunk(tile.block, at / chunk) * chunk + at % chunk;
+}
+
+// Positions of keys ascend in a block.
+std::pair<int64_t, int64_t> RingBlock::seen_keys(int64_t block, int64_t first, int64_t rows) const {
+  const int64_t position = query_chunk(block, first / chunk) * chunk + first % chunk;
+  const int64_t low = window_ > 0 ? position - window_ + 1 : 0, high = position + rows;
+  int64_t begin = key_length, end = 0;
+  for (int64_t of_chunk = 0; of_chunk < key_length; of_chunk += chunk) {
+    const int64_t start = key_chunk(block, of_chunk / chunk) * chunk;
+    const int64_t from = std::max(low, start) - start, to = std::min(high, start + chunk) - start;
+    if (from >= to) continue;
+    begin = std::min(begin, of_chunk + from);
+    end = of_chunk + to;
+  }
+  return {begin, std::max<int64_t>(0, end - begin)};
 }
 
 void RingBlock::adjust(const Tile& tile, float* scores, float* derivatives) const {
   scale_and_cap(scale_, soft_cap_, tile.rows * tile.keys, scores, derivatives);
-  const int64_t own = query_chunk(tile.block, tile.first / chunk);
-  const bool own_keys = key_chunk(tile.block, 0) == own || key_chunk(tile.block, 1) == own;
-  if (!own_keys && window_ == 0 && alibi_.empty()) return;
+  const int64_t first = query_chunk(tile.block, tile.first / chunk) * chunk + tile.first % chunk;
+  const bool all_before = key_position(tile, tile.keys - 1) <= first;
+  if (all_before && window_ == 0 && alibi_.empty()) return;
   for (int64_t row = 0; row < tile.rows; ++row) {
-    const int64_t position = own * chunk + (tile.first + row) % chunk;
+    const int64_t position = first + row;
     float* of_row = scores + row * tile.keys;
     for (int64_t key = 0; key < tile.keys; ++key) {
-      const int64_t key_position = key_chunk(tile.block, key / chunk) * chunk + key % chunk;
-      const bool hidden = key_position > position || (window_ > 0 && position - key_position >= window_);
+      const int64_t behind = position - key_position(tile, key);
+      const bool hidden = behind < 0 || (window_ > 0 && behind >= window_);
       if (hidden) {
         of_row[key] = -std::numeric_limits<float>::infinity();
       } else if (!alibi_.empty()) {
-        of_row[key] += alibi_[static_cast<size_t>(tile.head)] * static_cast<float>(key_position - position);
+        of_row[key] += alibi_[static_cast<size_t>(tile.head)] * static_cast<float>(-behind);
       }
     }
   }
