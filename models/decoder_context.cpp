@@ -9,7 +9,8 @@ std::vector<ValueId> attend(const DecoderModule& module, const std::vector<Value
                             const AttentionAttributes& attributes) {
   const Module& ops = module.module();
   const int64_t blocks = module.options().ring_blocks;
-  if (blocks == 1) return ops.append_all("attention", operands, attributes);
+  if (blocks == 1) return ops.attention(operands, attributes);
+  const PlaceScope place(module.graph(), LayerPart::attention);
   RingAttributes ring{attributes, blocks, module.graph().type(operands[0]).shape[1], 0};
   const RollAttributes next{blocks, 1};
   ValueId key = operands[1], value = operands[2];

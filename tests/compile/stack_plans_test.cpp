@@ -241,6 +241,19 @@ class StackPlansTest : public QObject {
                                 << "flash" << 32 / 4.0;
     QTest::newRow("one kernel for q, k and v") << R"("tensor": 1)"
                                                << "flash" << 32.0;
+    // Equation 6: all but the scores.
+    for (const char* kernel : {"flash", "scores"}) {
+      const auto selective = [&](const char* name, const char* split, double units) {
+        QTest::addRow("selective, %s, %s", name, kernel)
+            << QString(R"("recompute": "selective", "tensor": )") + split << kernel << units;
+      };
+      selective("serial", "1", 32);
+      selective("one kernel for q, k and v", "1", 32);
+      selective("tensor 2", "2", 8 + 24 / 2.0);
+      selective("tensor 4", "4", 8 + 24 / 4.0);
+      selective("sequence 2", R"(2, "sequence_parallel": true)", 32 / 2.0);
+      selective("sequence 4", R"(4, "sequence_parallel": true)", 32 / 4.0);
+    }
     QTest::newRow("full") << R"("tensor": 1, "recompute": "full")"
                           << "flash" << 2.0;
   }
