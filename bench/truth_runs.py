@@ -11,7 +11,7 @@ DEVICES = [("H100 96GB", "h100_96gb_hbm2e"), ("GB200", "gb200_nvl72"), ("GB300",
            ("A100_80GB", "dgx_a100_80gb"), ("A100_40GB", "dgx_a100_40gb"), ("TPU v5e", "tpu_v5e"), ("TPU v5p", "tpu_v5p"),
            ("TPU v4", "tpu_v4"), ("TPU v6e", "tpu_v6e"), ("TPU7x", "tpu_7x")]
 STACKS = {"dgxc_benchmarking": "megatron", "korthikanti_2022": "megatron", "megatron_2021_table1": "megatron",
-          "megatron_bridge": "megatron", "nanotron_old_bench": "nanotron", "ultrascale_playbook": "nanotron",
+          "megatron_bridge": "megatron", "nanotron_old_bench": "nanotron_2024", "ultrascale_playbook": "nanotron",
           "torchtitan": "torchtitan", "llm_foundry": "llm_foundry", "maxtext_readme": "maxtext",
           "tpu_recipes": "maxtext"}
 # Of before flash attention: scores are an array. (Narayanan et al. 2021; Korthikanti et al. 2022.)
@@ -21,6 +21,11 @@ STORED_SCORES = ("korthikanti_2022", "megatron_2021_table1")
 GPT2_VOCABULARY = 50257
 VOCABULARIES = {"GPT-3 175B": GPT2_VOCABULARY, "Llama 3.1 405B": GPT2_VOCABULARY}
 GATED = ("silu-gated", "swiglu")
+# torchtitan's selective_ac_option "op", the default of its Llama configurations: of a block's products the first, third,
+# ... are kept, and attention (torchtitan/parallelisms/parallelize_llama.py, _get_custom_policy, of December 2024). As
+# names of ops: queries, values, gates and down projections are kept, all else is recomputed.
+EVERY_SECOND_PRODUCT = ["**/*_layernorm/**", "**/rotary", "**/{k_proj,o_proj,up_proj}/{einsum,cast}",
+                        "**/{q_proj,o_proj,gate_proj,down_proj}/einsum/cast", "**/{silu,multiply,add_attention}"]
 
 
 class Missing(Exception):
@@ -52,7 +57,7 @@ def recompute(row):
     kinds = [kind for kind in ("none", "selective", "full") if text.startswith(kind)]
     if not kinds:
         raise Missing("recompute is none of none, selective, full")
-    return kinds[0]
+    return EVERY_SECOND_PRODUCT if kinds[0] == "selective" and row["set"] == "torchtitan" else kinds[0]
 
 
 def paper_vocabulary(row):
@@ -201,7 +206,7 @@ def nanotron_layers(row, stages):
 
 def layers_of_stages(row, stages, chunks):
     layers = row["model"]["layers"]
-    if STACKS[row["set"]] == "nanotron":
+    if STACKS[row["set"]].startswith("nanotron"):
         return nanotron_layers(row, stages)
     return [layers // (stages * chunks)] * stages * chunks if layers % (stages * chunks) == 0 else None
 

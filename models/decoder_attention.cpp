@@ -74,7 +74,6 @@ ValueId project_normalised(const DecoderModule& module, const DecoderModule& nor
 }  // namespace
 
 ValueId decoder_attention(const DecoderModule& module, ValueId x, const DecoderLayer& layer) {
-  const PlaceScope place(module.graph(), LayerPart::attention);
   const DecoderOptions& o = module.options();
   const Module& ops = module.module();
   const std::vector<std::string> names{o.names.query, o.names.key, o.names.value};
@@ -107,6 +106,7 @@ ValueId decoder_attention(const DecoderModule& module, ValueId x, const DecoderL
   const std::vector<ValueId> attended = attend(module, operands, attributes);
   ValueId context = attended[0];
   if (o.sinks) {
+    const PlaceScope place(module.graph(), LayerPart::attention);
     const ValueId sinks = module.weight({o.heads}, {"heads"}, "sinks");
     context = ops.append("attention_sink", {context, attended[1], sinks});
   }

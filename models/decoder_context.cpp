@@ -56,7 +56,8 @@ std::vector<ValueId> attend(const DecoderModule& module, const std::vector<Value
                             const AttentionAttributes& attributes) {
   const Module& ops = module.module();
   const int64_t blocks = module.options().ring_blocks;
-  if (blocks == 1) return ops.append_all("attention", operands, attributes);
+  if (blocks == 1) return ops.attention(operands, attributes);
+  const PlaceScope place(module.graph(), LayerPart::attention);
   const RingAttributes ring{attributes, blocks, module.graph().type(operands[0]).shape[1], 0, -1};
   const std::vector<ValueId> merged =
       sends_halves(ring) ? attend_to_seen(ops, operands, ring) : attend_round(ops, operands, ring);

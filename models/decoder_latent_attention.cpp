@@ -68,7 +68,6 @@ ValueId fill_up(const DecoderModule& module, ValueId x, int64_t size, const char
 }  // namespace
 
 ValueId decoder_latent_attention(const DecoderModule& module, ValueId x, const DecoderLayer& layer) {
-  const PlaceScope place(module.graph(), LayerPart::attention);
   const DecoderOptions& o = module.options();
   const DecoderLatent& latent = *o.latent;
   const int64_t key_size = latent.plain + latent.rotary, size = std::max(key_size, latent.value);

@@ -97,7 +97,6 @@ ValueId Linen::self_attention(ValueId x, ValueId valid, int64_t heads) const {
 ValueId Linen::open_self_attention(ValueId x, int64_t heads) const { return attend(x, {}, heads, false, false); }
 
 ValueId Linen::attend(ValueId x, const std::vector<ValueId>& masks, int64_t heads, bool causal, bool use_bias) const {
-  const PlaceScope place(graph(), LayerPart::attention);
   int64_t features = module_.graph().type(x).shape.back();
   int64_t head_size = features / heads;
   auto project = [&](const char* name) {
@@ -106,8 +105,7 @@ ValueId Linen::attend(ValueId x, const std::vector<ValueId>& masks, int64_t head
   ValueId query = project("query"), key = project("key"), value = project("value");
   std::vector<ValueId> operands{query, key, value};
   operands.insert(operands.end(), masks.begin(), masks.end());
-  const ValueId context =
-      module_.append("attention", operands, AttentionAttributes{causal, dropout_of(module_.path())});
+  const ValueId context = module_.attention(operands, {causal, dropout_of(module_.path())})[0];
   return child("out").dense(context, "bshd,hde->bse", {heads, head_size, features}, {"heads", "kv", "embed"}, use_bias);
 }
 

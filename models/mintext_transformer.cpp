@@ -44,11 +44,10 @@ ValueId layer(const Module& module, NnxRngs& rngs, ValueId x, const Sizes& sizes
   const PlaceScope place(module.graph(), number);
   auto in_f32 = [&](const std::string& name, ValueId value) { return module.child(name).cast(value, DType::f32); };
   auto attention = [&](ValueId y) {
-    const PlaceScope part(module.graph(), LayerPart::attention);
     const ValueId q = in_f32("q", module.child("q").product(y, wq, "btd,dhk->bthk"));
     const ValueId k = in_f32("k", module.child("k").product(y, wk, "btd,dhk->bthk"));
     const ValueId v = in_f32("v", module.child("v").product(y, wv, "btd,dhk->bthk"));
-    y = module.append("attention", {q, k, v}, AttentionAttributes{});
+    y = module.attention({q, k, v}, {})[0];
     return module.child("proj").product(y, proj, "bthk,hkd->btd");
   };
   auto ffw = [&](ValueId y) {

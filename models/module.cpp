@@ -91,6 +91,11 @@ ValueId Module::add(ValueId x, ValueId y, const std::string& leaf) const {
   return append("add", {x, cast(y, type.dtype, leaf + "/cast")}, EquationAttributes{Equation({all, last}, all)}, leaf);
 }
 
+std::vector<ValueId> Module::attention(std::vector<ValueId> operands, AttentionAttributes attributes) const {
+  const PlaceScope place(*graph_, LayerPart::attention);
+  return append_all("attention", std::move(operands), std::move(attributes));
+}
+
 ValueId Module::layer_norm(ValueId x, ValueId scale, ValueId bias) const {
   const std::vector<ValueId> sums = append_all("layer_norm_moments", {x});
   return append("layer_norm", {x, sums[0], sums[1], scale, bias},

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
+#include "engine/ops/attention.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/initialise.h"
 
@@ -39,6 +40,8 @@ class Module {
                   std::vector<std::pair<char, int64_t>> sizes = {}) const;
   // x + y, where y has the last dimensions of x: a bias, or all of them: a residual. Of x's type.
   ValueId add(ValueId x, ValueId y, const std::string& leaf = "add") const;
+  // Op attention of (query, key, value, masks), that part of its layer: the context and the scores' log-sum-exp.
+  std::vector<ValueId> attention(std::vector<ValueId> operands, AttentionAttributes attributes) const;
   // Layer norm over the last dimension, epsilon 1e-6, with Flax's fast variance.
   ValueId layer_norm(ValueId x, ValueId scale, ValueId bias) const;
   ValueId cast(ValueId x, DType to, const std::string& leaf = "cast") const;

@@ -66,14 +66,13 @@ ValueId Nnx::linear_general(ValueId x, const Equation& equation, Shape kernel_sh
 }
 
 ValueId Nnx::causal_self_attention(ValueId x, int64_t heads, KernelInitialiser initialiser) const {
-  const PlaceScope place(graph(), LayerPart::attention);
   const int64_t features = graph().type(x).shape[2], head_size = features / heads;
   std::vector<ValueId> operands;
   for (const char* name : {"query", "key", "value"}) {
     operands.push_back(child(name).linear_general(x, "bse,ehd->bshd", {features, heads, head_size},
                                                   {"embed", "heads", "kv"}, initialiser));
   }
-  const ValueId context = module_.append("attention", operands, AttentionAttributes{true, {}});
+  const ValueId context = module_.attention(operands, {true, {}})[0];
   return child("out").linear_general(context, "bshd,hde->bse", {heads, head_size, features}, {"heads", "kv", "embed"},
                                      initialiser);
 }

@@ -80,10 +80,9 @@ Graph build_workshop_transformer(const OptionList& options, const ModelContext& 
     if (norms) norm1 = norm(ln1, rngs, hidden);
 
     auto attention = [&](ValueId y) {
-      const PlaceScope part(graph, LayerPart::attention);
       const ValueId all = qkv_proj.cast(fused(qkv_proj, qkv, y, heads, is_flat(options)), DType::f32);
       const ValueId context_of_heads =
-          layer.append("attention", layer.append_all("unstack", {all}, StackAttributes{2, 3}), AttentionAttributes{});
+          layer.attention(layer.append_all("unstack", {all}, StackAttributes{2, 3}), {})[0];
       const ValueId joined =
           layer.append("rearrange", {context_of_heads}, EquationAttributes{"bshd->bs(hd)"}, "context");
       return apply(output_proj, output, joined, "bsf,fe->bse");

@@ -33,48 +33,45 @@ int region_of(const Op& op, const std::string& policy, int64_t layers) {
 
 bool is_policy(const std::string& text) { return text == "full" || text == "attention" || text == "mlp"; }
 
-bool is_made_again(const Graph& graph, ValueId value, const std::vector<bool>& again) {
-  const OpId producer = graph.values[value].producer;
-  return producer != no_id && again[producer];
+void set_results(const Op& op, bool again, std::vector<bool>& values) {
+  for (ValueId result : op.outputs) values[result] = again;
 }
 
-std::vector<bool> matching_ops(const Graph& graph, const std::string& pattern) {
-  std::vector<bool> matching(graph.ops.size());
+std::vector<bool> values_of_pattern(const Graph& graph, const std::string& pattern) {
+  std::vector<bool> matching(graph.values.size());
   NamePatterns patterns;
   patterns.add(pattern, 0);
-  for (size_t id = 0; id < matching.size(); ++id) {
+  for (const Op& op : graph.ops) {
     std::vector<int> found;
-    if (graph.ops[id].phase == Phase::forward) patterns.match(graph.ops[id].name, found);
-    matching[id] = !found.empty();
+    if (op.phase == Phase::forward) patterns.match(op.name, found);
+    set_results(op, !found.empty(), matching);
   }
   return matching;
 }
 
-std::vector<bool> ops_of_policy(const Graph& graph, const std::string& policy, int64_t layers) {
-  std::vector<bool> again(graph.ops.size());
-  for (size_t id = 0; id < again.size(); ++id) again[id] = region_of(graph.ops[id], policy, layers) != outside;
+std::vector<bool> values_of_policy(const Graph& graph, const std::string& policy, int64_t layers) {
+  std::vector<bool> again(graph.values.size());
+  for (const Op& op : graph.ops) set_results(op, region_of(op, policy, layers) != outside, again);
   for (const Op& op : graph.ops) {
     if (op.phase != Phase::forward) continue;
     for (ValueId input : op.inputs) {
       const OpId producer = graph.values[input].producer;
       if (producer != no_id && region_of(graph.ops[producer], policy, layers) != region_of(op, policy, layers))
-        again[producer] = false;
+        again[input] = false;
     }
   }
   const std::vector<bool> of_states = ops_of_states(graph);
-  for (size_t id = 0; id < again.size(); ++id) {
+  for (size_t id = 0; id < graph.ops.size(); ++id) {
     const Op& op = graph.ops[id];
-    const bool enters = op.phase == Phase::forward && narrows(graph, op) && !is_made_again(graph, op.inputs[0], again);
-    if (of_states[id] || enters) again[id] = false;
+    const bool enters = op.phase == Phase::forward && narrows(graph, op) && !again[op.inputs[0]];
+    if (of_states[id] || enters) set_results(op, false, again);
   }
-  for (const auto& [name, value] : graph.outputs) {
-    if (graph.values[value].producer != no_id) again[graph.values[value].producer] = false;
-  }
+  for (const auto& [name, value] : graph.outputs) again[value] = false;
   return again;
 }
 
-std::vector<bool> ops_of_entry(const Graph& graph, const std::string& entry, int64_t layers) {
-  return is_policy(entry) ? ops_of_policy(graph, entry, layers) : matching_ops(graph, entry);
+std::vector<bool> values_of_entry(const Graph& graph, const std::string& entry, int64_t layers) {
+  return is_policy(entry) ? values_of_policy(graph, entry, layers) : values_of_pattern(graph, entry);
 }
 
 Error names_no_op(const Graph& forward, const std::string& entry) {
@@ -112,11 +109,11 @@ std::vector<bool> ends_of_chunks(const Graph& graph, const std::vector<int>& lay
 
 }  // namespace
 
-std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& schedule) {
-  std::vector<bool> again(graph.ops.size());
+std::vector<bool> recomputed_values(const Graph& graph, const ScheduleConfig& schedule) {
+  std::vector<bool> again(graph.values.size());
   if (schedule.rematerialise == "none") return again;
   for (const std::string& entry : entries_of(schedule)) {
-    const std::vector<bool> named = ops_of_entry(graph, entry, schedule.rematerialised_layers);
+    const std::vector<bool> named = values_of_entry(graph, entry, schedule.rematerialised_layers);
     std::transform(again.begin(), again.end(), named.begin(), again.begin(), std::logical_or());
   }
   return again;
@@ -126,32 +123,32 @@ std::vector<OpId> recomputed_casts(const Graph& graph, const std::set<std::strin
                                    const std::vector<bool>& again, const std::vector<int>& layers) {
   const std::vector<bool> of_states = values_of_states(graph), ends = ends_of_chunks(graph, layers);
   const OpDefinition& add = op_definition("add");
-  std::vector<bool> in_backward(graph.values.size()), widened(graph.values.size()), chosen(again.size());
+  std::vector<bool> in_backward(graph.values.size()), widened(graph.values.size()), chosen(graph.ops.size());
   for (const Op& op : graph.ops) {
     for (ValueId input : op.inputs) in_backward[input] = in_backward[input] || op.phase == Phase::backward;
   }
   const auto is_open = [&](size_t id) {
     const Op& op = graph.ops[id];
-    return op.phase == Phase::forward && !again[id] && !ends[id] && !of_states[op.outputs[0]] &&
+    return op.phase == Phase::forward && !again[op.outputs[0]] && !ends[id] && !of_states[op.outputs[0]] &&
            !kept.contains(op.name);
   };
   const auto is_there = [&](ValueId value) {
-    return of_states[value] || (in_backward[value] && !widened[value] && !is_made_again(graph, value, again));
+    return of_states[value] || (in_backward[value] && !widened[value] && !again[value]);
   };
-  for (size_t id = 0; id < again.size(); ++id) {
+  for (size_t id = 0; id < chosen.size(); ++id) {
     const Op& op = graph.ops[id];
     if (!is_open(id)) continue;
     const bool sum = op.definition == &add && ((widened[op.inputs[0]] && is_there(op.inputs[1])) ||
                                                (is_there(op.inputs[0]) && widened[op.inputs[1]]));
     // What the policy makes again, with what communication that takes, is not what a cast is made of here.
-    const bool cast = widens(graph, op) && !is_made_again(graph, op.inputs[0], again);
+    const bool cast = widens(graph, op) && !again[op.inputs[0]];
     chosen[id] = widened[op.outputs[0]] = sum || cast;
   }
-  for (size_t id = 0; id < again.size(); ++id) {
+  for (size_t id = 0; id < chosen.size(); ++id) {
     if (is_open(id) && narrows(graph, graph.ops[id]) && is_there(graph.ops[id].inputs[0])) chosen[id] = true;
   }
   std::vector<OpId> list;
-  for (size_t id = 0; id < again.size(); ++id) {
+  for (size_t id = 0; id < chosen.size(); ++id) {
     if (chosen[id]) list.push_back(static_cast<OpId>(id));
   }
   return list;
@@ -161,7 +158,7 @@ std::vector<Error> check_rematerialisation(const Graph& forward, const ScheduleC
   std::vector<Error> errors;
   if (schedule.rematerialise == "none") return errors;
   for (const std::string& entry : entries_of(schedule)) {
-    const std::vector<bool> named = ops_of_entry(forward, entry, schedule.rematerialised_layers);
+    const std::vector<bool> named = values_of_entry(forward, entry, schedule.rematerialised_layers);
     if (std::ranges::find(named, true) == named.end()) errors.push_back(names_no_op(forward, entry));
   }
   return errors;

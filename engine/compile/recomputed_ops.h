@@ -10,12 +10,16 @@
 
 namespace shardscope {
 
-// Per op of a graph that is differentiated: whether backward makes its results again, by schedule.rematerialise. A
-// result that is read by a forward op outside of its layer (of its group of layers, of its part of the layer), and a
-// result that the graph gives, is kept, so that each layer can be recomputed by itself; of an array that enters a layer
-// through a cast to a smaller type, the smaller is kept. What is made of states alone is kept. By pattern, all ops of
-// such names; by a list, what any entry names.
-std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& schedule);
+// Per value of a graph that is differentiated: whether backward makes it again, by schedule.rematerialise. A result
+// that is read by a forward op outside of its layer (of its group of layers, of its part of the layer), and a result
+// that the graph gives, is kept, so that each layer can be recomputed by itself; of an array that enters a layer
+// through a cast to a smaller type, the smaller is kept. What is made of states alone is kept. By pattern, results of
+// all ops of such names; by a list, what any entry names.
+//
+// Example: "attention" of q, k, v -> context, log-sum-exp; context -> output product. Queries, keys, values and context
+// are kept; backward attends again, for the log-sum-exp (Korthikanti et al. 2022: for the scores, where these are
+// kept).
+std::vector<bool> recomputed_values(const Graph& graph, const ScheduleConfig& schedule);
 
 // Further forward ops that backward recomputes, whatever the policy (`again`), so that bf16 is kept from forward and
 // not f32: casts that widen results of forward in bf16; sums of their results with biases, or with arrays that are kept

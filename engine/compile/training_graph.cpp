@@ -272,9 +272,9 @@ TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machin
   training.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
   store();
   if (microbatches > 1 || pipelined) accumulate_gradients(graph, share, training.layers);
-  std::vector<bool> again = recomputed_ops(graph, run.config->schedule);
+  std::vector<bool> again = recomputed_values(graph, run.config->schedule);
   for (OpId op : recomputed_casts(graph, kept, again, training.layers)) {
-    again[op] = true;
+    again[graph.ops[op].outputs[0]] = true;
     training.recomputed_casts.insert(graph.ops[op].name);
   }
   rematerialise(graph, again);

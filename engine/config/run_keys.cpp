@@ -118,7 +118,8 @@ ObjectKeys<RunConfig> run_keys(bool has_strategy) {
           named("a software stack", R"(such as "megatron", or {"name": "megatron", "attention": {"kernel": "scores"}})",
                 run_file::this_stack),
           "The software that runs the plan on its machine, for predictions: `shardscope` (this program), "
-          "`megatron`, `nanotron`, `torchtitan`, `llm_foundry`, `maxtext`; or an object that names one of these "
+          "`megatron`, `nanotron`, `nanotron_2024` (of July 2024), `torchtitan`, `llm_foundry`, `maxtext`; or an "
+          "object that names one of these "
           "and gives some values of its own.")
       .optional("hosts", &RunConfig::hosts, text("a list of hosts", R"(such as "h0:4,h1:4")"),
                 "Hosts of the ranks, in order, with how many each takes: `h0:4,h1:4`. Absent: this host alone.")
@@ -156,8 +157,10 @@ const JsonType<ScheduleConfig>& schedule_type() {
               names(
                   R"("none", "full", "attention", "mlp", a pattern of names of ops such as "**/gelu", or a list of these)"),
               "Forward results that backward recomputes instead of keeping: `none`; `full`: all of a layer but "
-              "what it passes on; `attention`, `mlp`: these parts of a layer; a pattern of names of ops; or a "
-              "list of these, `[\"mlp\", \"**/ln1/**\"]`, which is what any of them names.")
+              "what it passes on; `mlp`: that part of a layer; `attention`: scores, mask, softmax and weighted sum "
+              "alone, of queries, keys and values that are kept, as Megatron's selective recomputation (saves memory "
+              "where scores are kept: [stacks](predictions.md#what-a-stack-says) with that kernel); a pattern of "
+              "names of ops; or a list of these, `[\"mlp\", \"**/ln1/**\"]`, which is what any of them names.")
           .written("rematerialised_layers", &ScheduleConfig::rematerialised_layers, count(),
                    "With `full`: so many layers in a row keep only the last one's result.")
           .written("overlap", &ScheduleConfig::overlap,

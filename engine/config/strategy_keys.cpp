@@ -56,7 +56,7 @@ const JsonType<StrategyConfig>& strategy_type() {
           .optional(
               "recompute", &StrategyConfig::recompute,
               names(R"("none", "selective", "full", a pattern of names of ops such as "**/gelu", or a list of these)"),
-              "`none`, `selective` (attention), `full`, or what `schedule.rematerialise` takes. Absent: as "
+              "`none`, `selective` (attention's scores), `full`, or what `schedule.rematerialise` takes. Absent: as "
               "`schedule.rematerialise`.")
           .optional("order", &StrategyConfig::order, order(),
                     "The mesh axes above 1, outermost first. Absent or empty: `pipeline`, `data`, `fsdp`, `expert`, "

@@ -30,7 +30,8 @@ std::string_view name(Phase phase);
 // The phase of the task in which ops of a phase run: what is recomputed is part of backward.
 constexpr Phase task_phase(Phase phase) { return phase == Phase::recompute ? Phase::backward : phase; }
 
-// Where in a network an op is, as its model says: for rematerialisation and pipeline stages.
+// Where in a network an op is, as its model says: for rematerialisation and pipeline stages. Of attention its core
+// alone: scores, mask, softmax and weighted sum, and not what makes queries, keys and values, or takes the context.
 enum class LayerPart : uint8_t { other, attention, mlp };
 struct NetworkPlace {
   int layer = -1;  // of those that repeat, from 0; -1: before or behind them

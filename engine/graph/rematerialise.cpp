@@ -21,9 +21,8 @@ class Rematerialisation {
  private:
   std::vector<ValueId> made_again(std::vector<ValueId> values) {
     for (ValueId& value : values) {
-      const OpId producer = graph_.values[value].producer;
-      if (producer == no_id || producer >= static_cast<OpId>(clone_.size()) || !again_[producer]) continue;
-      value = graph_.ops[clone_of(producer)].outputs[graph_.values[value].result_index];
+      if (value >= static_cast<ValueId>(again_.size()) || !again_[value]) continue;
+      value = graph_.ops[clone_of(graph_.values[value].producer)].outputs[graph_.values[value].result_index];
     }
     return values;
   }
@@ -44,8 +43,8 @@ class Rematerialisation {
   }
 
   Graph& graph_;
-  const std::vector<bool>& again_;
-  std::vector<OpId> clone_;  // per op that was there
+  const std::vector<bool>& again_;  // per value that was there
+  std::vector<OpId> clone_;         // per op that was there
   std::vector<OpId> order_;
 };
 

@@ -56,6 +56,11 @@ JsonType<StackMemory> memory() {
           "Of activations that are gathered for a product, the parts are kept for backward, which gathers them again.")
       .optional("logits_copies", &StackMemory::logits_copies, number(0, 100),
                 "Copies of the logits in f32 that the loss holds beside the plan's.")
+      .optional("split_logits_copies", &StackMemory::split_logits_copies, number(0, 100),
+                "The same where the vocabulary is split over devices: of a device's part of the logits.")
+      .optional("attention_copies", &StackMemory::attention_copies, number(0, 100),
+                "Arrays of the size of attention's queries that it holds for backward beside its operands and results: "
+                "copies in other layouts.")
       .optional("gradient_bytes", &StackMemory::gradient_bytes, number(0, 8),
                 "Bytes of each parameter for gradients beside those that add up.")
       .optional("allocator", &StackMemory::allocator, number(1, 10),

@@ -75,7 +75,7 @@ class HeldArrays {
       for (const Instruction& instruction : task.instructions) {
         if (!instruction.as<Compute>()) continue;
         join_views(instruction);
-        if (plan_.stack.attention.kernel == AttentionKernel::scores) keep_scores(instruction);
+        keep_of_attention(instruction);
       }
     });
     if (plan_.stack.memory.gathers_again) keep_parts();
@@ -219,9 +219,11 @@ class HeldArrays {
     return last;
   }
 
-  // With the sums of their rows, which backward needs as long.
-  void keep_scores(const Instruction& instruction) {
+  // Scores and copies, with the sums of scores' rows, which backward needs as long.
+  void keep_of_attention(const Instruction& instruction) {
     constexpr double bytes_of_score = 2;
+    const bool keeps_scores = plan_.stack.attention.kernel == AttentionKernel::scores;
+    if (!keeps_scores && plan_.stack.memory.attention_copies == 0) return;
     const Op& op = graph_.ops[static_cast<size_t>(instruction.op)];
     std::vector<TensorType> operands;
     local_types(plan_.program.values, instruction.operands(), operands);
@@ -229,7 +231,12 @@ class HeldArrays {
     if (work.scores == 0 || op.phase == Phase::backward || instruction.results().size() < 2) return;
     const int sums = instruction.results()[1];
     if (array_of_[static_cast<size_t>(sums)] < 0) return;
-    array(sums).bytes += static_cast<int64_t>(work.scores * bytes_of_score) * array(sums).slot_count;
+    const int query = instruction.operands()[0];
+    const double query_bytes = static_cast<double>(plan_.program.values[static_cast<size_t>(query)].bytes()) *
+                               view_.types.share(graph_value(query));
+    const double kept =
+        (keeps_scores ? work.scores * bytes_of_score : 0) + query_bytes * plan_.stack.memory.attention_copies;
+    array(sums).bytes += static_cast<int64_t>(kept) * array(sums).slot_count;
   }
 
   // As long as the logits are there.
@@ -239,8 +246,10 @@ class HeldArrays {
       if (array_of_[v] < 0 || value.dtype != DType::f32) continue;
       for (const auto& [name, output] : graph_.outputs) {
         if (value.graph_value != output || graph_.type(output).shape.empty()) continue;
-        array(static_cast<int>(v)).bytes +=
-            static_cast<int64_t>(static_cast<double>(value.bytes()) * plan_.stack.memory.logits_copies);
+        const bool is_split = value.local_shape.back() < value.shape.back();
+        const StackMemory& memory = plan_.stack.memory;
+        const double copies = is_split ? memory.split_logits_copies : memory.logits_copies;
+        array(static_cast<int>(v)).bytes += static_cast<int64_t>(static_cast<double>(value.bytes()) * copies);
       }
     }
   }

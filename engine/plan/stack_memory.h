@@ -16,7 +16,7 @@ namespace shardscope {
 //   - where backward gathers again, the parts are kept, and what forward gathered is let go after its last use there
 //   - where chains are fused, backward makes the results of elementwise ops again, from operands that are held anyway,
 //     where no product reads them
-//   - copies of the logits and of gradients, as the stack says
+//   - copies of the logits, of attention's queries and of gradients, as the stack says
 //   - its allocator takes a share of all that, and it and libraries some bytes
 //
 // All other arrays and their lives are the plan's.

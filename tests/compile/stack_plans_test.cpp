@@ -76,13 +76,14 @@ class Written {
     std::ofstream(folder_.filePath("config.json").toStdString()) << config;
   }
   // Of one replica on dgx_a100_80gb, by Megatron.
-  Plan plan(const std::string& keys, int batch, const std::string& kernel = "flash") const {
+  Plan plan(const std::string& keys, int batch, const std::string& kernel = "flash",
+            const std::string& memory = "") const {
     const std::string text = fmt::format(
         R"({{"model": {{"name": "huggingface", "path": "{}", "initialise": "random"}}, {},
             "data": {{"kind": "zeros", "batch_size": {}, "sequence_length": 512}},
             "optimizer": {{"name": "adamw", "learning_rate": 1e-4}}, "machine": "dgx_a100_80gb",
-            "stack": {{"name": "megatron", "attention": {{"kernel": "{}"}}}}, "seed": 0, "steps": 1}})",
-        folder_.filePath("config.json").toStdString(), keys, batch, kernel);
+            "stack": {{"name": "megatron", "attention": {{"kernel": "{}"}}, "memory": {{{}}}}}, "seed": 0, "steps": 1}})",
+        folder_.filePath("config.json").toStdString(), keys, batch, kernel, memory);
     return compile(plan_request(parse_run_config(text, "run.json")));
   }
 
@@ -241,6 +242,19 @@ class StackPlansTest : public QObject {
                                 << "flash" << 32 / 4.0;
     QTest::newRow("one kernel for q, k and v") << R"("tensor": 1)"
                                                << "flash" << 32.0;
+    // Equation 6: all but the scores.
+    for (const char* kernel : {"flash", "scores"}) {
+      const auto selective = [&](const char* name, const char* split, double units) {
+        QTest::addRow("selective, %s, %s", name, kernel)
+            << QString(R"("recompute": "selective", "tensor": )") + split << kernel << units;
+      };
+      selective("serial", "1", 32);
+      selective("one kernel for q, k and v", "1", 32);
+      selective("tensor 2", "2", 8 + 24 / 2.0);
+      selective("tensor 4", "4", 8 + 24 / 4.0);
+      selective("sequence 2", R"(2, "sequence_parallel": true)", 32 / 2.0);
+      selective("sequence 4", R"(4, "sequence_parallel": true)", 32 / 4.0);
+    }
     QTest::newRow("full") << R"("tensor": 1, "recompute": "full")"
                           << "flash" << 2.0;
   }
@@ -262,6 +276,46 @@ class StackPlansTest : public QObject {
     }
     const double found = (bytes[1] - bytes[0]) / 2 / (double(length) * batch * width);
     QVERIFY2(std::abs(found / formula - 1) < 0.03, qPrintable(QString::number(found)));
+  }
+
+  // Three in 16 bits: 6 s b h of each layer, of each device its part.
+  void a_layer_keeps_the_copies_of_queries_that_its_stack_holds() {
+    constexpr int batch = 8;
+    for (int tensor : {1, 2, 4}) {
+      double of_layer[2];
+      for (int copies : {0, 3}) {
+        double bytes[2];
+        for (int i : {0, 1}) {
+          const CategoryBytes held =
+              Written(separate_config(i == 0 ? 2 : 4))
+                  .plan(mixed_precision + fmt::format(R"("strategy": {{"tensor": {}}})", tensor), batch, "flash",
+                        fmt::format(R"("attention_copies": {})", copies))
+                  .totals.device_memory;
+          bytes[i] = double(held[static_cast<size_t>(MemoryCategory::activations)]);
+        }
+        of_layer[copies == 0 ? 0 : 1] = (bytes[1] - bytes[0]) / 2 / (double(length) * batch * width);
+      }
+      QCOMPARE(of_layer[1] - of_layer[0], 6.0 / tensor);
+    }
+  }
+
+  void logits_have_copies_by_whether_their_vocabulary_is_split() {
+    constexpr int batch = 64;
+    const Written written(separate_config(1));
+    for (int tensor : {1, 2}) {
+      const auto held = [&](const std::string& memory) {
+        const Plan plan = written.plan(mixed_precision + fmt::format(R"("strategy": {{"tensor": {}}})", tensor), batch,
+                                       "flash", memory);
+        return double(plan.totals.device_memory[static_cast<size_t>(MemoryCategory::activations)]);
+      };
+      const double logits = 4.0 * batch * length * 1024 / tensor;
+      const double more = held(R"("logits_copies": 30, "split_logits_copies": 20)") -
+                          held(R"("logits_copies": 20, "split_logits_copies": 10)");
+      QCOMPARE(more, 10 * logits);
+      QCOMPARE(held(R"("logits_copies": 30, "split_logits_copies": 30)") -
+                   held(R"("logits_copies": 30, "split_logits_copies": 20)"),
+               tensor == 1 ? 0.0 : 10 * logits);
+    }
   }
 };
 

@@ -55,7 +55,7 @@ Plan deep(const ScheduleConfig& schedule) {
 std::vector<bool> recomputed(const RunConfig& config, const std::string& names) {
   ScheduleConfig schedule;
   schedule.rematerialise = names;
-  return recomputed_ops(*build_forward(config).graph, schedule);
+  return recomputed_values(*build_forward(config).graph, schedule);
 }
 
 const std::vector<std::string> small_layer{"model.seq_len=8", "model.hidden_size=32", "model.num_heads=8",
@@ -131,7 +131,7 @@ class RematerialisationTest : public QObject {
         for (const std::string& second : entries) {
           const std::vector<bool> a = recomputed(config, first), b = recomputed(config, second);
           const std::vector<bool> both = recomputed(config, pattern_of_list({first, second}));
-          for (size_t op = 0; op < both.size(); ++op) QCOMPARE(bool(both[op]), a[op] || b[op]);
+          for (size_t value = 0; value < both.size(); ++value) QCOMPARE(bool(both[value]), a[value] || b[value]);
         }
       }
     }
