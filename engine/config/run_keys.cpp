@@ -123,9 +123,10 @@ ObjectKeys<RunConfig> run_keys(bool has_strategy) {
           "and gives some values of its own.")
       .optional("hosts", &RunConfig::hosts, text("a list of hosts", R"(such as "h0:4,h1:4")"),
                 "Hosts of the ranks, in order, with how many each takes: `h0:4,h1:4`. Absent: this host alone.")
-      .required("seed", &RunConfig::seed, integer<int64_t>(0, most), "Of initial weights and dropout.", "0")
+      .required("seed", &RunConfig::seed, integer<int64_t>(0, most),
+                "Initial weights and dropout masks follow from this number alone.", "0")
       .required("steps", &RunConfig::steps, integer<int64_t>(1, most), "Training steps.", "10")
-      .written("deterministic", &RunConfig::deterministic, flag(), "`true`: without dropout.");
+      .written("deterministic", &RunConfig::deterministic, flag(), "Without dropout.");
 }
 
 }  // namespace
@@ -149,9 +150,8 @@ const JsonType<ScheduleConfig>& schedule_type() {
   static const JsonType<ScheduleConfig> type =
       ObjectKeys<ScheduleConfig>("How a training step runs its batch.", R"(such as {"microbatches": 4})")
           .written("microbatches", &ScheduleConfig::microbatches, count(),
-                   "The batch is cut into so many equal parts, which run forward and backward one after the other; "
-                   "gradients and metrics add up, and the update runs once. Dropout and losses are those of the whole "
-                   "batch.")
+                   "Equal parts of the batch that run forward and backward one after the other; gradients and metrics "
+                   "add up, and the update runs once. Dropout and losses are those of the whole batch.")
           .written(
               "rematerialise", &ScheduleConfig::rematerialise,
               names(

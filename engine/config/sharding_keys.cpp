@@ -181,15 +181,15 @@ JsonType<SpecRule> rule() {
 const JsonType<ZeroConfig>& zero_type() {
   static const JsonType<ZeroConfig> type =
       ObjectKeys<ZeroConfig>(
-          "ZeRO, on top of what the specs say: what data parallelism keeps on every device is split over the mesh axis "
-          "`axis` (the first one of the mesh, where it is absent); with `stage` 1 optimizer state, 2 and gradients, 3 "
-          "and parameters.",
+          "ZeRO, on top of what the specs say: what data parallelism keeps on every device is split over a mesh axis "
+          "instead; with `stage` 1 optimizer state, 2 and gradients, 3 and parameters; over `axis`, or the first one.",
           R"(such as {"stage": 1, "axis": "data"})")
           .required("stage", &ZeroConfig::stage, integer<int64_t>(0, 3),
                     "1: optimizer state; 2: and gradients; 3: and parameters, which are gathered before each use and "
                     "dropped after it.",
                     "1")
-          .optional("axis", &ZeroConfig::axis, text("a mesh axis"), "Absent or empty: the first axis of the mesh.")
+          .optional("axis", &ZeroConfig::axis, text("a mesh axis"),
+                    "The mesh axis that it is split over. Absent or empty: the first one.")
           .type();
   return type;
 }

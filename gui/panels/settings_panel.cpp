@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/config/run_keys.h"
 #include "engine/plan/schedules/schedule.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
@@ -56,12 +57,22 @@ std::optional<std::vector<int64_t>> layers_of(const QString& text) {
   return layers;
 }
 
-WholeField* whole_field(int64_t value, QWidget* parent, double least = -WholeField::largest) {
+WholeField* whole_field(int64_t value, QWidget* parent) {
   auto* box = new WholeField(parent);
-  box->setMinimum(least);
+  box->setMinimum(-WholeField::largest);
   box->setValue(static_cast<double>(value));
   return box;
 }
+
+// What the table of keys says of a place of the run file.
+const JsonNode& key_schema(const QString& place) {
+  const JsonNode* schema = &run_type(true).schema;
+  for (const QString& key : place.split('.'))
+    schema = object_schema(*schema).find("properties")->find(key.toStdString());
+  return *schema;
+}
+
+QString key_tip(const QString& place) { return qt(key_schema(place).find("description")->text).remove('`'); }
 
 // What a field of one line says of a value: a number, a text, or a list of texts.
 QString written_text(const OptionValue& value) {
@@ -171,26 +182,16 @@ void SettingsPanel::rebuild() {
   const RunConfig& config = workspace_.document.config();
 
   add_title(tr("Run"));
-  auto* steps = whole_field(config.steps, body_, 1);
-  connect(steps, &QDoubleSpinBox::valueChanged, this,
-          [this](double value) { set_steps(workspace_.document, static_cast<int64_t>(value)); });
-  add_field(tr("Steps"), "steps", steps, tr("Number of training steps of a run."));
-  auto* microbatches = whole_field(config.schedule.microbatches, body_, 1);
-  connect(microbatches, &QDoubleSpinBox::valueChanged, this,
-          [this](double value) { set_microbatches(workspace_.document, static_cast<int64_t>(value)); });
-  add_field(tr("Microbatches"), "schedule.microbatches", microbatches,
-            tr("Equal parts of the batch that run one after the other; the update runs once."));
+  add_number(tr("Steps"), "steps", config.steps, set_steps);
+  add_number(tr("Microbatches"), "schedule.microbatches", config.schedule.microbatches, set_microbatches);
   add_rematerialisation(config.schedule.rematerialise);
   add_overlap(config.schedule.overlap);
   add_zero(config.sharding.zero, config.mesh_axes);
-  auto* seed = whole_field(config.seed, body_, 0);
-  connect(seed, &QDoubleSpinBox::valueChanged, this,
-          [this](double value) { set_seed(workspace_.document, static_cast<int64_t>(value)); });
-  add_field(tr("Seed"), "seed", seed, tr("Initial weights and dropout masks follow from this number alone."));
+  add_number(tr("Seed"), "seed", config.seed, set_seed);
   auto* deterministic = new QCheckBox(body_);
   deterministic->setChecked(config.deterministic);
   connect(deterministic, &QCheckBox::toggled, this, [this](bool on) { set_deterministic(workspace_.document, on); });
-  add_field(tr("Deterministic"), "deterministic", deterministic, tr("On: dropout does nothing."));
+  add_field(tr("Deterministic"), "deterministic", deterministic, key_tip("deterministic"));
 
   auto* hosts = new FittedLine(body_);
   hosts->setText(qt(config.hosts));
@@ -257,9 +258,8 @@ void SettingsPanel::add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>
   };
   connect(stage, &QComboBox::activated, this, edit);
   connect(axis, &QComboBox::activated, this, edit);
-  add_field(tr("ZeRO"), "sharding.zero.stage", stage,
-            tr("What data parallelism keeps on every device is split over a mesh axis instead."));
-  add_field(tr("ZeRO axis"), "sharding.zero.axis", axis, tr("The axis that it is split over."));
+  add_field(tr("ZeRO"), "sharding.zero.stage", stage, key_tip("sharding.zero"));
+  add_field(tr("ZeRO axis"), "sharding.zero.axis", axis, key_tip("sharding.zero.axis"));
   show_zero(zero);
 }
 
@@ -307,14 +307,11 @@ void SettingsPanel::add_pipeline(const std::vector<MeshAxis>& mesh_axes) {
   });
   add_field(tr("Schedule"), "pipeline.schedule", schedule, schedules);
 
-  auto* chunks = whole_field(1, body_, 1);
-  connect(chunks, &QDoubleSpinBox::valueChanged, this, [this](double value) {
-    PipelineConfig pipeline = workspace_.document.config().pipeline;
-    pipeline.chunks = static_cast<int64_t>(value);
-    set_pipeline(workspace_.document, pipeline);
+  add_number(tr("Chunks"), "pipeline.chunks", 1, [](Document& document, int64_t chunks) {
+    PipelineConfig pipeline = document.config().pipeline;
+    pipeline.chunks = chunks;
+    set_pipeline(document, pipeline);
   });
-  add_field(tr("Chunks"), "pipeline.chunks", chunks,
-            tr("Model chunks (runs of layers) that each stage holds; several only in the interleaved schedule."));
 
   auto* layers = new FittedLine(body_);
   layers->setPlaceholderText(tr("equally long"));
@@ -369,6 +366,17 @@ void SettingsPanel::add_group(OptionGroup which, const QString& title) {
     add_field(readable(option.name), place, option_field(which, option),
               option.help.empty() ? file : file + ": " + qt(option.help));
   }
+}
+
+// In the range of the key.
+void SettingsPanel::add_number(const QString& label, const QString& place, int64_t value,
+                               void (*set)(Document&, int64_t)) {
+  WholeField* box = whole_field(value, body_);
+  box->setRange(static_cast<double>(key_schema(place).find("minimum")->integer),
+                std::min(WholeField::largest, static_cast<double>(key_schema(place).find("maximum")->integer)));
+  connect(box, &QDoubleSpinBox::valueChanged, this,
+          [this, set](double number) { set(workspace_.document, static_cast<int64_t>(number)); });
+  add_field(label, place, box, key_tip(place));
 }
 
 void SettingsPanel::add_field(const QString& label, const QString& place, QWidget* field, const QString& tip) {

@@ -43,6 +43,7 @@ class SettingsPanel : public QWidget {
   void take_layers(const QString& text);
   void add_title(const QString& title, const QString& name = {});
   void add_group(OptionGroup group, const QString& title);
+  void add_number(const QString& label, const QString& place, int64_t value, void (*set)(Document&, int64_t));
   void add_field(const QString& label, const QString& place, QWidget* field, const QString& tip);
   QWidget* option_field(OptionGroup group, const ShownOption& option);
   QString layout_signature() const;

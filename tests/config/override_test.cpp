@@ -6,6 +6,8 @@
 
 #include "engine/base/path.h"
 #include "engine/config/parse.h"
+#include "engine/config/run_keys.h"
+#include "engine/config/strategy.h"
 #include "engine/config/write.h"
 #include "tests/base/errors_of.h"
 #include "tests/config/random_config.h"
@@ -282,6 +284,26 @@ class OverrideTest : public QObject {
         QVERIFY(spec_of(changed, parameter.path) == (PartitionSpec{{{"only"}}}));
       }
     }
+  }
+
+  void every_key_of_the_tables_can_be_set() {
+    StrategyConfig two_replicas;
+    two_replicas.data = 2;
+    int keys = 0;
+    for (const RunConfig& config : {preset(), with_strategy(preset(), two_replicas)}) {
+      const JsonNode& sections = *run_type(true).schema.find("properties");
+      for (size_t i = 0; i < sections.items.size(); ++i) {
+        const std::string& section = sections.keys[i];
+        const bool stands_for_it = section == "mesh" || section == "pipeline";
+        if (config.strategy ? stands_for_it : section == "strategy") continue;
+        for (const std::string& key : keys_of(sections.items[i])) {
+          const std::vector<Error> errors = override_errors(config, {section + "." + key + "=?"});
+          for (const Error& error : errors) QVERIFY2(error.code != "unknown_path", to_string(error).c_str());
+          ++keys;
+        }
+      }
+    }
+    QVERIFY(keys > 50);
   }
 
   void any_text_is_an_override_or_a_failure() {
