@@ -72,11 +72,6 @@ const std::vector<Case>& cases() {
       {"sequential", "workshop_zero_bubble",
        small("workshop_zero_bubble") +
            std::vector<std::string>{"mesh.data=2", "pipeline.axis=\"\"", "data.batch_size=8"}},
-      {"sequential_activations", "workshop_gpipe",
-       small("workshop_gpipe") +
-           std::vector<std::string>{
-               "mesh.data=2", "pipeline.axis=\"\"", "data.batch_size=8",
-               R"(model.layers=["linear 64", "silu", "linear 32", "gelu", "linear 16", "gelu_exact", "linear 8"])"}},
       {"workshop_sequence", "workshop_sequence", small("workshop_sequence")},
       {"workshop_sequence_megatron", "workshop_sequence_megatron",
        small("workshop_sequence_megatron") + std::vector<std::string>{"model.num_layers=2", "sharding.parameters={}",

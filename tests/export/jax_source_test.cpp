@@ -52,9 +52,6 @@ class JaxSourceTest : public QObject {
         "not_exportable schedule.rematerialise");
     row("several layers recomputed", "tiny_lm_dp", {"schedule.rematerialise=full", "schedule.rematerialised_layers=2"},
         "not_exportable schedule.rematerialised_layers");
-    row("a layer without words in Flax", "workshop_gpipe",
-        {"pipeline.axis=\"\"", R"(model.layers=["linear 8", "silu", "soft_cap 30", "linear 10"])"},
-        "not_exportable model.layers[2]");
     row("dropout in microbatches", "nnx_gpt2", {"schedule.microbatches=2"}, "not_exportable schedule.microbatches");
     row("no training", "tiny_lm_dp", {"optimizer=null"}, "not_exportable optimizer");
     row("layers that have names", "workshop_gpipe",
