@@ -22,14 +22,10 @@ RunConfig one_sequence(const RunConfig& config, const std::string& policy) {
   return run;
 }
 
-struct Products {
-  double flops = 0, seconds = 0;
-};
-
 // Of matrix products at peak rates. Of models with experts, whose work depends on how tokens travel, those of the
 // forward pass that are not theirs, and one gradient of each.
-Products products_of(const Graph& graph, const Machine& machine, double share, bool has_experts, bool trains) {
-  Products work;
+double product_seconds(const Graph& graph, const Machine& machine, double share, bool has_experts, bool trains) {
+  double seconds = 0;
   for (const Op& op : graph.ops) {
     if (!op.definition->is_matrix_product()) continue;
     if (has_experts && op.phase != Phase::forward) continue;
@@ -46,10 +42,9 @@ Products products_of(const Graph& graph, const Machine& machine, double share, b
     if (!rate) continue;
     const double times = has_experts && trains ? 2 : 1;
     const double flops = times * op.definition->flops(op.attributes, operands, results);
-    work.flops += flops;
-    work.seconds += flops / (rate->flops_per_second * share);
+    seconds += flops / (rate->flops_per_second * share);
   }
-  return work;
+  return seconds;
 }
 
 }  // namespace
@@ -66,11 +61,8 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
     if (!forward.graph || !forward.run.errors.empty()) throw Failure(forward.run.errors);
     const bool experts = has_experts(*forward.graph);
     const Graph graph = build_training(forward.run, std::move(*forward.graph), machine).graph;
-    const Products work = products_of(graph, machine, share, experts, config.trains());
-    seconds_[policy] = work.seconds * static_cast<double>(rows_);
+    seconds_[policy] = product_seconds(graph, machine, share, experts, config.trains()) * static_cast<double>(rows_);
     if (std::string(policy) != "none") continue;
-    model_flops_ = experts ? 0 : work.flops * static_cast<double>(rows_);
-    peak_ = work.seconds > 0 ? work.flops / work.seconds : 1;
     for (const State& state : graph.states) {
       const std::vector<std::string>* logical = &graph.values[state.before].logical;
       if (state.follows != no_id &&

@@ -30,10 +30,6 @@ class Bounds {
  public:
   Bounds(const PlanRequest& request, int64_t devices);
   Bound of(const Candidate& candidate) const;
-  // FLOPs of the model's matrix products in a step, without what is recomputed: of MFU; 0 of a model with
-  // experts, of which it is not known. Peak FLOP/s of a device.
-  double model_flops() const { return model_flops_; }
-  double peak() const { return peak_; }
   int64_t rows() const { return rows_; }  // of a batch
 
  private:
@@ -47,7 +43,6 @@ class Bounds {
   int64_t rows_, devices_;
   std::map<std::string, double> seconds_;  // W by recompute policy
   StateBytes parameters_, optimizer_;
-  double model_flops_ = 0, peak_ = 1;
 };
 
 }  // namespace shardscope
