@@ -128,7 +128,7 @@ QVariant MachinesModel::data(const QModelIndex& index, int role) const {
       if (row != price_row && (!plan || !plan->facts)) return QString();
       if (row == range_row) return range_text(*plan->facts);
       if (const std::optional<double> value = value_of(row, index.column())) return machine_quantity(row).text(*value);
-      return QString(QChar(0x2013));
+      return row == price_row ? tr("set\u2026") : QString(QChar(0x2013));
     case Qt::EditRole: return value_of(row, index.column()).value_or(0);
     case Qt::ToolTipRole:
       if (row == price_row) return quantities::price.tip();
@@ -167,7 +167,7 @@ QVariant MachinesModel::headerData(int section, Qt::Orientation orientation, int
   switch (section) {
     case state_row: return is_title ? tr("State") : tr("Whether it can be planned, and fits into memory.");
     case range_row:
-      return is_title ? tr("By its errors")
+      return is_title ? tr("Its range")
                       : tr("The predicted step, less and more by the mean error of such predictions.");
     default: return is_title ? machine_quantity(section).title() : machine_quantity(section).tip();
   }

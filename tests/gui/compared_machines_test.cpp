@@ -119,6 +119,7 @@ class ComparedMachinesTest : public WindowCase {
     const auto price = table()->model()->index(MachinesModel::price_row, 1);
     const auto cost = table()->model()->index(MachinesModel::cost_row, 1);
     QCOMPARE(cost.data().toString(), QString(QChar(0x2013)));
+    QCOMPARE(price.data().toString(), QString::fromUtf8("set\u2026"));
     const RunConfig before = document().config();
     QTest::mouseClick(table()->viewport(), Qt::LeftButton, {}, table()->visualRect(cost).center());
     auto* editor = table()->findChild<QDoubleSpinBox*>();
