@@ -28,7 +28,7 @@ class Search {
         add(moved);
       } else {
         for (const ValueId value : user.outputs) add(value);
-        for (const ValueId value : user.inputs) add(value);
+        for (const ValueId value : user.inputs) add(before_casts(value));
       }
       follow(moved);
       if (places_.empty()) follow_uses(moved);
@@ -53,6 +53,13 @@ class Search {
     if (!is_pinned(value)) return;
     const std::string& place = plan_.pins[static_cast<size_t>(value)];
     if (std::ranges::find(places_, place) == places_.end()) places_.push_back(place);
+  }
+
+  // A parameter that is cast for its use is pinned where it is stored.
+  ValueId before_casts(ValueId value) const {
+    const auto is_cast = [&](OpId op) { return op != no_id && graph_.ops[op].definition->name() == "cast"; };
+    while (!is_pinned(value) && is_cast(graph_.values[value].producer)) value = makers_of(value).front();
+    return value;
   }
 
   // The nearest pinned arrays that have one of the axes, from which the ops made `value`. What made an array that is

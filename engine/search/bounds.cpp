@@ -28,7 +28,7 @@ RunConfig one_sequence(const RunConfig& config, const std::string& policy) {
 }
 
 struct Products {
-  double flops = 0, seconds = 0, of_experts = 0;                    // seconds without those of experts
+  double seconds = 0, of_experts = 0;                               // seconds without those of experts
   double rows_of_expert = std::numeric_limits<double>::infinity();  // fewest, of a sequence
 };
 
@@ -57,7 +57,6 @@ Products products_of(const Graph& graph, const Machine& machine, double share) {
     const ProductRate* rate = find_products(machine.device, precision_of(operands.front().dtype));
     if (!rate) continue;
     const double flops = op.definition->flops(op.attributes, operands, results);
-    work.flops += flops;
     const std::optional<double> rows = rows_of_expert(op, operands);
     if (rows) work.rows_of_expert = std::min(work.rows_of_expert, *rows);
     (rows ? work.of_experts : work.seconds) += flops / (rate->flops_per_second * share);
@@ -85,9 +84,6 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
     seconds_[policy] = {work.seconds * static_cast<double>(rows_), work.of_experts * static_cast<double>(rows_)};
     rows_of_expert_ = std::min(rows_of_expert_, work.rows_of_expert);
     if (std::string(policy) != "none") continue;
-    model_flops_ = work.flops * static_cast<double>(rows_);
-    const double all = work.seconds + work.of_experts;
-    peak_ = all > 0 ? work.flops / all : 1;
     for (const State& state : graph.states) {
       const std::vector<std::string>* logical = &graph.values[state.before].logical;
       if (state.follows != no_id &&

@@ -33,9 +33,6 @@ class Bounds {
  public:
   Bounds(const PlanRequest& request, int64_t devices);
   Bound of(const Candidate& candidate) const;
-  // FLOPs of the model's matrix products in a step, without what is recomputed: of MFU. Peak FLOP/s of a device.
-  double model_flops() const { return model_flops_; }
-  double peak() const { return peak_; }
   int64_t rows() const { return rows_; }  // of a batch
 
  private:
@@ -54,7 +51,6 @@ class Bounds {
   std::map<std::string, ProductSeconds> seconds_;                    // W by recompute policy
   double rows_of_expert_ = std::numeric_limits<double>::infinity();  // fewest, of a sequence
   StateBytes parameters_, optimizer_;
-  double model_flops_ = 0, peak_ = 1;
 };
 
 }  // namespace shardscope

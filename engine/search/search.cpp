@@ -11,6 +11,7 @@
 
 #include "engine/compile/compile.h"
 #include "engine/plan/memory_limit.h"
+#include "engine/plan/utilisation.h"
 #include "engine/search/layer_bound.h"
 
 namespace shardscope {
@@ -218,7 +219,7 @@ class Search {
   void plan(const std::vector<Open>& round) {
     std::vector<std::optional<Found>> planned(round.size());
     in_parallel(round.size(), [&](size_t i) {
-      planned[i] = plan_candidate(request_, bounds_, all_[static_cast<size_t>(round[i].index)], stop_);
+      planned[i] = plan_candidate(request_, all_[static_cast<size_t>(round[i].index)], stop_);
     });
     for (size_t i = 0; i < round.size(); ++i) {
       ++result_.space.planned;
@@ -278,8 +279,7 @@ class Search {
 
 }  // namespace
 
-std::optional<Found> plan_candidate(const SearchRequest& request, const Bounds& bounds, const Candidate& candidate,
-                                    std::stop_token stop) {
+std::optional<Found> plan_candidate(const SearchRequest& request, const Candidate& candidate, std::stop_token stop) {
   Found found;
   found.candidate = candidate;
   try {
@@ -288,11 +288,10 @@ std::optional<Found> plan_candidate(const SearchRequest& request, const Bounds& 
     found.memory_bytes = static_cast<double>(plan.totals.device_bytes);
     if (found.seconds > 0) found.exposed_share = plan.simulation.most_exposed() / found.seconds;
     found.bubble = plan.simulation.bubble;
+    found.mfu = utilisation(plan).mfu();
   } catch (const Failure&) {
     return std::nullopt;
   }
-  const double possible = found.seconds * static_cast<double>(request.devices) * bounds.peak();
-  found.mfu = possible > 0 ? bounds.model_flops() / possible : 0;
   const double computing = 1 - found.exposed_share - found.bubble;
   found.limit = found.bubble > std::max(computing, found.exposed_share) ? "bubble"
                 : found.exposed_share > computing                       ? "communication"

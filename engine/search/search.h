@@ -33,7 +33,7 @@ struct Found {
   Candidate candidate;
   double seconds = 0;        // of a step
   double memory_bytes = 0;   // of the heaviest device
-  double mfu = 0;            // model FLOPs over what the devices could do in that time; 0: not known
+  double mfu = 0;            // Utilisation::mfu()
   double exposed_share = 0;  // of the step: communication that nothing hides, on the stage where it is most
   double bubble = 0;         // share of the step in which stages wait for others
   std::string limit;         // what takes most of what is not computing: "compute", "communication" or "bubble"
@@ -79,7 +79,6 @@ SearchResult search(const SearchRequest& request, std::stop_token stop = {},
 std::vector<Found> pareto_front(std::vector<Found> found);
 
 // One candidate, planned; nothing where it cannot be.
-std::optional<Found> plan_candidate(const SearchRequest& request, const Bounds& bounds, const Candidate& candidate,
-                                    std::stop_token stop);
+std::optional<Found> plan_candidate(const SearchRequest& request, const Candidate& candidate, std::stop_token stop);
 
 }  // namespace shardscope

@@ -1,6 +1,7 @@
 #include "gui/compare/machines_model.h"
 
 #include <QFont>
+#include <QSettings>
 #include <algorithm>
 
 #include "engine/base/units.h"
@@ -9,6 +10,8 @@
 
 namespace shardscope {
 namespace {
+
+const char* const prices_setting = "compare/prices";
 
 // Of a row that is a number.
 const PlanQuantity& machine_quantity(int row) {
@@ -21,6 +24,7 @@ const PlanQuantity& machine_quantity(int row) {
     case MachinesModel::limit_row: return quantities::limit;
     case MachinesModel::moved_row: return quantities::sent;
     case MachinesModel::hours_row: return quantities::hours;
+    case MachinesModel::price_row: return quantities::price;
     default: return quantities::cost;
   }
 }
@@ -37,7 +41,10 @@ QString range_text(const PlanFacts& plan) {
 }  // namespace
 
 MachinesModel::MachinesModel(const PlanSweep& sweep, const Document& document, QObject* parent)
-    : QAbstractTableModel(parent), sweep_(sweep), document_(document) {
+    : QAbstractTableModel(parent),
+      sweep_(sweep),
+      document_(document),
+      prices_(QSettings().value(prices_setting).toMap()) {
   connect(&sweep, &PlanSweep::started, this, &MachinesModel::refresh);
   connect(&sweep, &PlanSweep::planned, this, &MachinesModel::refresh);
   connect(&sweep, &PlanSweep::ended, this, &MachinesModel::refresh);
@@ -67,18 +74,44 @@ const SweptPlan* MachinesModel::plan_of(int column) const {
   return column < std::ssize(sweep_.plans()) ? &sweep_.plans()[static_cast<size_t>(column)] : nullptr;
 }
 
-// Of machines on which the plan fits; where more than one is compared.
+std::optional<double> MachinesModel::value_of(int row, int column) const {
+  const double price = prices_.value(names_[column]).toDouble();
+  if (row == price_row && price > 0) return price;
+  const SweptPlan* plan = plan_of(column);
+  if (!plan || !plan->facts) return std::nullopt;
+  PlanFacts facts = *plan->facts;
+  if (price > 0) facts.price_per_device_hour = price;
+  return machine_quantity(row).of(facts);
+}
+
+// Of machines on which the plan fits; where they differ in what is shown.
 bool MachinesModel::is_best(int row, int column) const {
-  if (row == state_row || row == range_row || row == limit_row) return false;
-  const PlanQuantity& compared = machine_quantity(row);
+  if (row == state_row || row == range_row || row == limit_row || row == price_row) return false;
+  const auto value_where_it_fits = [&](int of) {
+    const SweptPlan* plan = plan_of(of);
+    return plan && plan->fits() ? value_of(row, of) : std::nullopt;
+  };
   std::vector<double> values;
-  for (const SweptPlan& plan : sweep_.plans()) {
-    const std::optional<double> value = plan.fits() ? compared.of(*plan.facts) : std::nullopt;
-    if (value) values.push_back(*value);
-  }
-  const SweptPlan* own = plan_of(column);
-  if (values.size() < 2 || !own || !own->fits()) return false;
-  return compared.of(*own->facts) == (compared.more_is_better ? std::ranges::max(values) : std::ranges::min(values));
+  for (int each = 0; each < columnCount(); ++each)
+    if (const std::optional<double> value = value_where_it_fits(each)) values.push_back(*value);
+  if (values.empty()) return false;
+  const PlanQuantity& compared = machine_quantity(row);
+  const auto [least, most] = std::ranges::minmax(values);
+  return compared.text(least) != compared.text(most) &&
+         value_where_it_fits(column) == (compared.more_is_better ? most : least);
+}
+
+Qt::ItemFlags MachinesModel::flags(const QModelIndex& index) const {
+  const Qt::ItemFlags flags = QAbstractTableModel::flags(index);
+  return index.row() == price_row ? flags | Qt::ItemIsEditable : flags;
+}
+
+bool MachinesModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+  if (role != Qt::EditRole || index.row() != price_row) return false;
+  prices_[names_[index.column()]] = std::max(0.0, value.toDouble());
+  QSettings().setValue(prices_setting, prices_);
+  refresh();
+  return true;
 }
 
 QVariant MachinesModel::data(const QModelIndex& index, int role) const {
@@ -92,12 +125,13 @@ QVariant MachinesModel::data(const QModelIndex& index, int role) const {
         if (!plan->error.isEmpty()) return tr("cannot be: %1").arg(plan->error.section('\n', 0, 0));
         return plan->excess.isEmpty() ? tr("fits") : tr("does not fit");
       }
-      if (!plan || !plan->facts) return QString();
+      if (row != price_row && (!plan || !plan->facts)) return QString();
       if (row == range_row) return range_text(*plan->facts);
-      if (const std::optional<double> value = machine_quantity(row).of(*plan->facts))
-        return machine_quantity(row).text(*value);
-      return QString(QChar(0x2013));
+      if (const std::optional<double> value = value_of(row, index.column())) return machine_quantity(row).text(*value);
+      return row == price_row ? tr("set\u2026") : QString(QChar(0x2013));
+    case Qt::EditRole: return value_of(row, index.column()).value_or(0);
     case Qt::ToolTipRole:
+      if (row == price_row) return quantities::price.tip();
       if (!plan || !plan->is_done()) return {};
       if (row == state_row) return plan->error.isEmpty() ? plan->excess : plan->error;
       if (row == range_row && plan->facts && plan->facts->evidence.measurements > 0)
@@ -106,6 +140,7 @@ QVariant MachinesModel::data(const QModelIndex& index, int role) const {
             .arg(plan->facts->evidence.measurements);
       return data(index, Qt::DisplayRole);
     case Qt::ForegroundRole:
+      if (row == price_row) return theme().accent;
       if (!plan || !plan->is_done()) return theme().muted;
       if (row == state_row)
         return !plan->error.isEmpty() ? theme().muted : plan->excess.isEmpty() ? theme().good : theme().error;
@@ -132,7 +167,7 @@ QVariant MachinesModel::headerData(int section, Qt::Orientation orientation, int
   switch (section) {
     case state_row: return is_title ? tr("State") : tr("Whether it can be planned, and fits into memory.");
     case range_row:
-      return is_title ? tr("By its errors")
+      return is_title ? tr("Its range")
                       : tr("The predicted step, less and more by the mean error of such predictions.");
     default: return is_title ? machine_quantity(section).title() : machine_quantity(section).tip();
   }

@@ -2,6 +2,8 @@
 
 #include <QAbstractTableModel>
 #include <QStringList>
+#include <QVariant>
+#include <optional>
 
 #include "gui/compare/plan_sweep.h"
 #include "gui/workspace/workspace.h"
@@ -23,6 +25,7 @@ class MachinesModel : public QAbstractTableModel {
     limit_row,
     moved_row,
     hours_row,
+    price_row,
     cost_row,
     rows
   };
@@ -36,16 +39,21 @@ class MachinesModel : public QAbstractTableModel {
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role) const override;
+  // Of the price of an hour of a device, which is kept between starts of the program.
+  Qt::ItemFlags flags(const QModelIndex& index) const override;
+  bool setData(const QModelIndex& index, const QVariant& value, int role) override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
   const SweptPlan* plan_of(int column) const;
+  std::optional<double> value_of(int row, int column) const;  // of a row that is a number; nothing: not known
   bool is_best(int row, int column) const;
   void refresh();
 
   const PlanSweep& sweep_;
   const Document& document_;
   QStringList names_;
+  QVariantMap prices_;  // an hour of a device, by the machine's name, in place of that of its file
 };
 
 }  // namespace shardscope

@@ -61,7 +61,8 @@ MachinesTab::MachinesTab(Workspace& workspace, QWidget* parent)
   table_->setSelectionBehavior(QAbstractItemView::SelectColumns);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
   set_side_by_side(table_);
-  set_key_help(table_, tr("Machines"), {{tr("Enter"), tr("take the selected machine")}});
+  table_->setEditTriggers(QAbstractItemView::EditKeyPressed);
+  set_key_help(table_, tr("Machines"), {{tr("Enter"), tr("take the selected machine, or set its price")}});
 
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(10, 8, 10, 6);
@@ -84,7 +85,10 @@ MachinesTab::MachinesTab(Workspace& workspace, QWidget* parent)
   connect(remove_, &QPushButton::clicked, this, &MachinesTab::remove);
   connect(plan_, &QPushButton::clicked, this, [this] { sweep_.is_running() ? sweep_.cancel() : start(); });
   connect(take_, &QPushButton::clicked, this, [this] { take(column()); });
-  connect(table_, &QTableView::activated, this, [this](const QModelIndex& index) { take(index.column()); });
+  connect(table_, &QTableView::activated, this, [this](const QModelIndex& index) {
+    if (!edit_price(index)) take(index.column());
+  });
+  connect(table_, &QTableView::clicked, this, &MachinesTab::edit_price);
   connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &MachinesTab::show_state);
   connect(&workspace.document, &Document::replaced, &sweep_, &PlanSweep::forget);
   connect(&workspace.document, &Document::configChanged, this, &MachinesTab::show_state);
@@ -155,6 +159,16 @@ RunConfig MachinesTab::config_of(int column) const {
 
 void MachinesTab::take(int chosen) {
   if (is_other(chosen)) workspace_.document.edit(config_of(chosen), tr("machine %1").arg(model_->machines()[chosen]));
+}
+
+// Of a cell of the price, or of what it would tell.
+bool MachinesTab::edit_price(const QModelIndex& cell) {
+  const bool tells = cell.row() == MachinesModel::cost_row && cell.data() == QString(QChar(0x2013));
+  if (cell.row() != MachinesModel::price_row && !tells) return false;
+  const QModelIndex price = cell.siblingAtRow(MachinesModel::price_row);
+  table_->setCurrentIndex(price);
+  table_->edit(price);
+  return true;
 }
 
 void MachinesTab::show_columns() {

@@ -28,6 +28,7 @@ class MachinesTab : public QWidget {
   void remove();
   void set_others(const QStringList& names);
   void take(int column);
+  bool edit_price(const QModelIndex& cell);  // false: it is not of that
   void show_columns();
   void show_state();
   bool is_of_shown_config() const;

@@ -64,9 +64,9 @@ PinsTab::PinsTab(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
   layout->addLayout(bar);
-  layout->addWidget(quantities_);
-  layout->addWidget(layouts_, 1);
-  layout->addWidget(none_, 1);
+  layout->addWidget(quantities_, 3);
+  layout->addWidget(layouts_, 2);
+  layout->addWidget(none_, 2);
   connect(layouts_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
     if (index.isValid()) workspace_.selection.select_array(index.data(LayoutsModel::array_role).value<ArrayRef>());
   });
@@ -105,6 +105,18 @@ void PinsTab::showEvent(QShowEvent* event) {
   refresh();
 }
 
+void PinsTab::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  fit_quantities();
+}
+
+void PinsTab::fit_quantities() {
+  const auto height_of = [](int rows) { return (rows + 1) * side_by_side_row_height + 8; };
+  const int wanted = height_of(std::min(quantities_->model()->rowCount(), most_rows));
+  quantities_->setMinimumHeight(height_of(least_rows));
+  quantities_->setMaximumHeight(std::max(height_of(least_rows), std::min(wanted, height() * 3 / 5)));
+}
+
 void PinsTab::refresh() {
   layouts_model_->refresh();
   bool any = false;
@@ -117,10 +129,7 @@ void PinsTab::refresh() {
     quantities_->setColumnHidden(1 + place, !pin);
     layouts_->setColumnHidden(2 + place, !pin);
   }
-  const auto height_of = [](int rows) { return (rows + 1) * side_by_side_row_height + 8; };
-  const int wanted = height_of(std::min(quantities_->model()->rowCount(), most_rows));
-  quantities_->setMinimumHeight(height_of(least_rows));
-  quantities_->setMaximumHeight(std::max(height_of(least_rows), std::min(wanted, height() * 3 / 5)));
+  fit_quantities();
   pin_->setEnabled(workspace_.planner.plan() != nullptr);
   all_->setVisible(any);
   const bool rows = layouts_model_->rowCount() > 0;

@@ -21,10 +21,12 @@ class PinsTab : public QWidget {
 
  protected:
   void showEvent(QShowEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   QToolButton* make_button(int place);
   void rename(int place);
+  void fit_quantities();  // all of them at once, where there is room
   void refresh();
 
   Workspace& workspace_;

@@ -83,9 +83,17 @@ const PlanQuantity hours{QT_TRANSLATE_NOOP("Quantity", "Hours for 10\u2079 token
                          digits_text,
                          false,
                          true};
+const PlanQuantity price{QT_TRANSLATE_NOOP("Quantity", "Price an hour"),
+                         QT_TRANSLATE_NOOP("Quantity",
+                                           "Of a device, in your currency: a click sets it, 0 is that of the "
+                                           "machine's file. It is kept for the machine."),
+                         [](const PlanFacts& plan) { return plan.price_per_device_hour; },
+                         digits_text,
+                         false,
+                         true};
 const PlanQuantity cost{
     QT_TRANSLATE_NOOP("Quantity", "Cost of 10\u2079 tokens"),
-    QT_TRANSLATE_NOOP("Quantity", "At the price that the machine's file has for an hour of a device."),
+    QT_TRANSLATE_NOOP("Quantity", "At the price of an hour of a device."),
     [](const PlanFacts& plan) { return plan.use.device_hours(billion) * plan.price_per_device_hour; },
     digits_text,
     false,

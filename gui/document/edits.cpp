@@ -5,6 +5,7 @@
 #include "engine/compile/file_paths.h"
 #include "engine/config/rename_axis.h"
 #include "engine/config/strategy.h"
+#include "engine/machine/chosen_stack.h"
 #include "engine/mesh/device_count.h"
 #include "gui/document/spec_text.h"
 #include "gui/document/text.h"
@@ -87,6 +88,12 @@ void set_machine(Document& document, const Machine& machine) {
 
 void choose_machine(Document& document, const QString& name) {
   document.edit(with_machine(document.config(), name.toStdString()), Document::tr("machine %1").arg(name));
+}
+
+void choose_stack(Document& document, const QString& name) {
+  RunConfig config = document.config();
+  config.stack = stack_choice(name.toStdString());
+  document.edit(std::move(config), Document::tr("software %1").arg(name));
 }
 
 void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before,

@@ -65,6 +65,8 @@ void set_hosts(Document& document, const std::string& hosts);
 void set_machine(Document& document, const Machine& machine);
 // By its name, or the path of its file (find_machine()).
 void choose_machine(Document& document, const QString& name);
+// The software stack that runs the plan there, by its name (stack_names()); empty: this program.
+void choose_stack(Document& document, const QString& name);
 // The mesh axis becomes the last one, which runs over neighbouring devices.
 void put_innermost(Document& document, AxisIndex axis);
 // A rule of lint finds nothing in this run file any more.

@@ -6,10 +6,13 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "engine/config/run_file_keys.h"
+#include "engine/machine/chosen_stack.h"
 #include "engine/machine/host_machine.h"
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
 #include "gui/look/bar_delegate.h"
+#include "gui/look/field_guard.h"
 #include "gui/pages/machine_words.h"
 #include "gui/workspace/machine_box.h"
 
@@ -73,12 +76,28 @@ QWidget* MachinePage::make_head() {
   };
   connect(machines_, &QComboBox::activated, this, choose);
   connect(machines_->lineEdit(), &QLineEdit::editingFinished, this, choose);
+  auto* software = new QLabel(tr("Software"), head);
+  software->setProperty("muted", true);
+  stacks_ = new QComboBox(head);
+  software->setBuddy(stacks_);
+  stacks_->setObjectName("stackChoice");
+  stacks_->setAccessibleName(tr("Software that runs the plan"));
+  stacks_->setToolTip(
+      tr("What runs the plan on that machine: predictions use its kernels, its overlap and its memory. Training here "
+         "stays the same."));
+  guard_field(stacks_);
+  stacks_->addItem(qt(run_file::this_stack));
+  for (const std::string_view name : stack_names()) stacks_->addItem(qt(name));
+  connect(stacks_, &QComboBox::activated, this,
+          [this](int index) { choose_stack(workspace_.document, stacks_->itemText(index)); });
   device_ = new QLabel(head);
   device_->setObjectName("machineDevice");
   device_->setProperty("muted", true);
   device_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   row->addWidget(label);
   row->addWidget(machines_);
+  row->addWidget(software);
+  row->addWidget(stacks_);
   row->addWidget(device_, 1);
   return head;
 }
@@ -111,6 +130,10 @@ void MachinePage::show_choice() {
   shown_ = plan ? qt(plan->machine.name) : QString();
   for (int i = 0; i < machines_->count(); ++i)
     if (machine_choice(machines_->itemText(i).toStdString()) == config.machine) shown_ = machines_->itemText(i);
+  stacks_->setPlaceholderText(plan ? qt(plan->stack.name) : QString());
+  stacks_->setCurrentIndex(-1);
+  for (int i = 0; i < stacks_->count(); ++i)
+    if (stack_choice(stacks_->itemText(i).toStdString()) == config.stack) stacks_->setCurrentIndex(i);
   if (!machines_->lineEdit()->hasFocus() || !machines_->lineEdit()->isModified()) machines_->setEditText(shown_);
 }
 

@@ -29,7 +29,7 @@ class MachinePage : public QWidget, public Page {
   void show_choice();
 
   Workspace& workspace_;
-  QComboBox* machines_;
+  QComboBox *machines_, *stacks_;
   QString shown_;  // in it
   QLabel *device_, *advice_;
   QPushButton* move_;

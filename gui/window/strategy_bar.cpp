@@ -58,6 +58,9 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
   add_field(*layout, "microbatch_size", tr("microbatch"),
             tr("Sequences of one replica at a time; 0: as the schedule says."), 0,
             [](StrategyConfig& strategy) -> int64_t& { return strategy.microbatch_size; });
+  add_field(*layout, "virtual_stages", tr("virtual stages"),
+            tr("Model chunks of each pipeline stage: more of them wait less, and send more."), 1,
+            [](StrategyConfig& strategy) -> int64_t& { return strategy.virtual_stages; });
   sequence_->setObjectName("strategy_sequence_parallel");
   sequence_->setToolTip(tr("Sequence parallelism: activations between tensor-parallel blocks are split by length."));
   connect(sequence_, &QCheckBox::toggled, this, [this](bool checked) {
@@ -139,6 +142,7 @@ void StrategyBar::show_config() {
   const QSignalBlocker sequence(sequence_), recompute(recompute_);
   sequence_->setChecked(strategy->sequence_parallel);
   sequence_->setEnabled(strategy->tensor > 1);
+  field("virtual_stages")->setEnabled(strategy->pipeline > 1 || strategy->virtual_stages > 1);
   const std::string& policy = workspace_.document.config().schedule.rematerialise;
   show_recompute(qt(strategy->recompute.empty() ? recompute_of(policy) : strategy->recompute));
   total_->setText(tr("= %1").arg(counted_text(strategy->devices(), "device")));

@@ -51,6 +51,14 @@ class CompareTest : public WindowCase {
   void init() { open(made::source()); }
   void cleanup() { close_window(); }
 
+  void all_quantities_are_seen_where_there_is_room() {
+    window_->resize(1280, 1000);
+    QTableView* seen = table("comparedPlans");
+    const int rows = seen->model()->rowCount();
+    QVERIFY(rows > 8);
+    QTRY_VERIFY(seen->viewport()->height() >= rows * seen->rowHeight(0));
+  }
+
   void factorisations_are_all_products_and_as_many_as_are_counted() {
     std::mt19937 random(5);
     for (int round = 0; round < 60; ++round) {

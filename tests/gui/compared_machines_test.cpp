@@ -1,8 +1,10 @@
 #include <QAbstractItemModelTester>
 #include <QComboBox>
+#include <QDoubleSpinBox>
 #include <QPushButton>
 #include <QTableView>
 #include <QTest>
+#include <set>
 
 #include "engine/base/units.h"
 #include "engine/compile/file_paths.h"
@@ -35,6 +37,7 @@ class ComparedMachinesTest : public WindowCase {
 
   void init() {
     QSettings().remove("compare/machines");
+    QSettings().remove("compare/prices");
     open_window(compiled_plans(), made::small_gpt(1, 2, 2), {1280, 800});
     QVERIFY(window_->show_page("compare"));
     window_->findChild<ComparePage*>()->setCurrentWidget(tab());
@@ -109,6 +112,43 @@ class ComparedMachinesTest : public WindowCase {
     }
     plan_all();
     QCOMPARE(all_cells(), planned);
+  }
+
+  void a_price_that_is_set_is_kept_and_gives_the_cost() {
+    plan_all();
+    const auto price = table()->model()->index(MachinesModel::price_row, 1);
+    const auto cost = table()->model()->index(MachinesModel::cost_row, 1);
+    QCOMPARE(cost.data().toString(), QString(QChar(0x2013)));
+    QCOMPARE(price.data().toString(), QString::fromUtf8("set\u2026"));
+    const RunConfig before = document().config();
+    QTest::mouseClick(table()->viewport(), Qt::LeftButton, {}, table()->visualRect(cost).center());
+    auto* editor = table()->findChild<QDoubleSpinBox*>();
+    QVERIFY(editor);
+    QTest::keyClicks(editor, "2.5");
+    QTest::keyClick(editor, Qt::Key_Return);
+    QVERIFY2(document().config() == before, "a click on a price takes no machine");
+    QTRY_COMPARE(price.data().toString(), QString("2.5"));
+    const double hours = cell(MachinesModel::hours_row, 1).toDouble();
+    QVERIFY(std::abs(cost.data().toString().toDouble() - 2.5 * hours) < 0.01 * hours);
+    QVERIFY(QSettings().value("compare/prices").toMap().value(machine(1)) == 2.5);
+    table()->model()->setData(price, 0.0);
+    QCOMPARE(cost.data().toString(), QString(QChar(0x2013)));
+  }
+
+  void what_looks_equal_everywhere_is_best_nowhere() {
+    plan_all();
+    int different = 0;
+    for (int row = MachinesModel::time_row; row < MachinesModel::rows; ++row) {
+      std::set<QString> texts;
+      int best = 0;
+      for (int column = 0; column < table()->model()->columnCount(); ++column) {
+        texts.insert(cell(row, column));
+        best += table()->model()->index(row, column).data(Qt::ForegroundRole) == QVariant(theme().good);
+      }
+      QVERIFY2(texts.size() > 1 || best == 0, qPrintable(*texts.begin()));
+      different += best > 0;
+    }
+    QVERIFY(different > 0);
   }
 
   void another_strategy_makes_the_table_out_of_date() {

@@ -6,6 +6,7 @@
 #include "engine/machine/host_machine.h"
 #include "engine/plan/deciding_pins.h"
 #include "engine/shard/spec_rules.h"
+#include "gui/window/presets.h"
 #include "gui/workspace/reshard_edits.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
@@ -110,6 +111,28 @@ class DecidingPinsTest : public QObject {
                  (plan.instruction_name(*step) + ": " + pin).c_str());
       }
     }
+  }
+
+  void the_spec_of_a_parameter_decides_also_where_it_is_cast() {
+    RunConfig config = load_preset("llama_tiny");
+    config.model.options.emplace_back("compute_dtype", std::string("bf16"));
+    config.sharding.mode = LayoutMode::as_written;
+    config.sharding.keep = {"model"};
+    config.sharding.parameters = {
+        {{"params", "model", "layers", "*", "mlp", "down_proj", "weight"}, {{{"model"}, {}}}}};
+    const Plan plan = compile({config, reference_host()});
+    int gathers = 0;
+    for (const auto& [id, step] : reshards(plan)) {
+      const std::string name = plan.instruction_name(*step);
+      if (step->kind() != InstructionKind::all_gather || step->phase != Phase::forward ||
+          name.find("down_proj/einsum") == std::string::npos)
+        continue;
+      ++gathers;
+      const std::vector<std::string> pins = deciding_pins(plan, *step);
+      QVERIFY2(std::ranges::any_of(pins, [](const std::string& pin) { return pin.starts_with("sharding.parameters"); }),
+               name.c_str());
+    }
+    QVERIFY(gathers > 0);
   }
 
   // As written no layout is chosen: whatever is communicated, some line or default of the file is the reason.

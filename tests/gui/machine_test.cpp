@@ -50,6 +50,27 @@ class MachinePageTest : public QObject {
   const MachinePicture& picture() { return find<MachineCanvas>("machineCanvas")->picture(); }
 
  private slots:
+  void the_software_that_runs_the_plan_is_chosen_and_undone() {
+    open({{"data", 2}, {"model", 4}}, "dgx_h100");
+    auto* software = find<QComboBox>("stackChoice");
+    QCOMPARE(software->currentText(), QString("shardscope"));
+    const double before = workspace().planner.plan()->totals.seconds_per_step;
+    software->setCurrentText("megatron");
+    emit software->activated(software->currentIndex());
+    settle();
+    QCOMPARE(workspace().planner.plan()->stack.name, std::string("megatron"));
+    QVERIFY(workspace().planner.plan()->totals.seconds_per_step != before);
+    document().undo_stack().undo();
+    settle();
+    QCOMPARE(software->currentText(), QString("shardscope"));
+    RunConfig own = document().config();
+    own.stack = R"({"name": "megatron", "attention": {"kernel": "scores"}})";
+    document().edit(own, "own");
+    settle();
+    QCOMPARE(software->currentIndex(), -1);
+    QCOMPARE(software->placeholderText(), QString("megatron"));
+  }
+
   void init() {
     window_ = std::make_unique<MainWindow>(compiled_plans(), SHARDSCOPE_BINARY_DIR "/bin/shardrun");
     window_->resize(1280, 800);

@@ -110,6 +110,16 @@ class StrategyTest : public WindowCase {
     QVERIFY(begin->isEnabled());
   }
 
+  void virtual_stages_are_of_a_pipeline() {
+    QSpinBox* stages = bar().field("virtual_stages");
+    QVERIFY(!stages->isEnabled());
+    bar().field("pipeline")->setValue(2);
+    QVERIFY(stages->isEnabled());
+    stages->setValue(2);
+    QCOMPARE(document().config().pipeline.chunks, int64_t{2});
+    QCOMPARE(document().config().pipeline.schedule, std::string("interleaved"));
+  }
+
   void the_strip_shows_what_the_schedule_recomputes() {
     const auto* box = bar().findChild<QComboBox*>("strategy_recompute");
     for (const char* policy : {"mlp", "full", "**/ln1/**", "none"}) {

@@ -6,6 +6,8 @@
 #include <QSettings>
 #include <QSignalSpy>
 #include <QStandardPaths>
+#include <QTabBar>
+#include <QTabWidget>
 #include <QTableWidget>
 #include <QTest>
 #include <QTimer>
@@ -54,6 +56,12 @@ class WindowTest : public WindowCase {
   void init() { open_window(made::source(), made::config()); }
 
   void cleanup() { close_window(); }
+
+  void the_tabs_of_all_pages_are_seen_at_1280() {
+    window_->resize(1280, 800);
+    const auto* pages = window_->findChild<QTabWidget*>("pages");
+    QTRY_VERIFY(pages->tabBar()->sizeHint().width() <= pages->width());
+  }
 
   void mesh_size_typed_on_the_keyboard_replans_and_shows_it() {
     QSpinBox* data = window_->mesh_bar()->field(0);

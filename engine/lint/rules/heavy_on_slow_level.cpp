@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/units.h"
 #include "engine/lint/rules/mesh_changes.h"
 #include "engine/lint/rules/rules.h"
 
@@ -26,9 +27,10 @@ std::vector<Fault> heavy_on_slow_level_faults(const LintSubject& subject) {
       if (fault.fixes.empty()) {
         fault.place = fmt::format("mesh.axes[{}]", slow.axis);
         fault.message = fmt::format(
-            "a device sends {:.3g} MB a step over axis '{}' on level '{}', and {:.3g} MB over "
+            "a device sends {} a step over axis '{}' on level '{}', and {} over "
             "axis '{}' on the inner level '{}'",
-            slow.wire_bytes / 1e6, slow.name, level(slow), quick.wire_bytes / 1e6, quick.name, level(quick));
+            bytes_text(slow.wire_bytes), slow.name, level(slow), bytes_text(quick.wire_bytes), quick.name,
+            level(quick));
         fault.seconds = slow.seconds;
       }
       fault.fixes.push_back(swapped(subject, slow.axis, quick.axis));
