@@ -132,7 +132,9 @@ ValueId ListedNetwork::send(const Module& module, ValueId x, const ListedLayer& 
   Graph& graph = module.graph();
   Route& route = routes_.back();
   route = routes_[static_cast<size_t>(layer.inputs[1])];
-  route.sent = sent_rows(graph.type(route.choices).shape, layer.experts, context_.blocks, layer.capacity);
+  TokenBlocks blocks = context_.blocks;
+  if (layer.experts % blocks.experts != 0) blocks.experts = 1;
+  route.sent = sent_rows(graph.type(route.choices).shape, layer.experts, blocks, layer.capacity);
   const std::vector<ValueId> counted = module.append_all("expert_counts", {route.choices}, route.sent.blocks, "counts");
   route.counts = counted[0];
   graph.values[route.counts].logical = {};

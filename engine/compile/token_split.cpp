@@ -65,8 +65,8 @@ TokenSplit token_split(const RunConfig& config, const StagedMesh& mesh, const Gr
       split.batch = axes_of(specs[t], 0, devices);
       if (has_length(targets[t])) split.length = axes_of(specs[t], 1, devices);
       split.place_of_tokens = {specs[t].place, specs[t].origin};
-    } else {
-      split.experts = axes_of(specs[t], 0, devices);
+    } else if (AxisNames axes = axes_of(specs[t], 0, devices); split.experts.empty() || !axes.empty()) {
+      split.experts = std::move(axes);
       split.place_of_experts = {specs[t].place, specs[t].origin};
     }
   }
@@ -98,7 +98,8 @@ void pin_tokens(const TokenSplit& split, const SpecTargets& arrays, const Graph&
                   split.batch.end() - static_cast<std::ptrdiff_t>(split.experts.size()));
   }
   const auto pin_rows = [&](ValueId rows) {
-    if (!split.experts.empty()) pin(rows, {tokens, split.experts, {}, {}}, split.place_of_experts);
+    const bool in_blocks = graph.type(rows).shape[1] == split.blocks.experts;
+    if (!split.experts.empty() && in_blocks) pin(rows, {tokens, split.experts, {}, {}}, split.place_of_experts);
   };
   for (const Op& op : graph.ops) {
     if (op.phase != Phase::forward) continue;

@@ -50,6 +50,7 @@ RunConfig run_of(const Split& split, const std::vector<std::string>& more = {}) 
   if (split.preset == "gemma3_tiny" || split.preset == "gpt_oss_tiny") {
     settings.push_back(
         R"(model.overrides.layer_types=["sliding_attention","full_attention","sliding_attention","full_attention"])");
+    settings.push_back("model.overrides.sliding_window=5");
   }
   RunConfig config = system_run(split.preset, settings);
   config.mesh_axes.clear();

@@ -34,7 +34,13 @@ const std::vector<ListedRun>& networks() {
        R"(["x = linear 16", "s = linear 8", "r = top_k 3 sigmoid scale 1.5", "a = dispatch r from x", )"
        R"("expert_linear 12", "g = silu", "u = expert_linear 12 from a", "multiply g", "expert_linear 16", )"
        R"("combine", "add x", "x2 = linear 16", "r2 = top_k 1 from s", "dispatch r2 from x2", "expert_linear 16", )"
-       R"("combine", "linear 8"])"}};
+       R"("combine", "linear 8"])"},
+      {"six experts and eight", "24",
+       R"(["x = linear 16", "linear 8", "r = top_k 2", "dispatch r from x", "expert_linear 16", "combine", )"
+       R"("x2 = add x", "linear 6", "r2 = top_k 2", "dispatch r2 from x2", "expert_linear 16", "combine", "linear 8"])"},
+      {"eight experts behind six", "24",
+       R"(["x = linear 16", "linear 6", "r = top_k 2", "dispatch r from x", "expert_linear 16", "combine", )"
+       R"("x2 = add x", "linear 8", "r2 = top_k 2", "dispatch r2 from x2", "expert_linear 16", "combine", "linear 8"])"}};
   return all;
 }
 

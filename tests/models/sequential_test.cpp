@@ -3,6 +3,7 @@
 #include <QTest>
 
 #include <map>
+#include <random>
 
 #include "engine/graph/op_definition.h"
 #include "models/layer_list.h"
@@ -179,6 +180,37 @@ class SequentialTest : public QObject {
     const std::vector<Error> notes = sequential().notes(options("conv 5 3x3", "bf16"));
     QCOMPARE(notes.size(), size_t{1});
     QCOMPARE(to_string(notes[0].place), std::string("model.compute_dtype"));
+  }
+
+  void any_list_is_refused_at_its_place_or_builds() {
+    const std::vector<std::string> kinds{"linear 6",        "linear 8",        "relu",
+                                         "gated_silu",      "flatten",         "add h",
+                                         "multiply g",      "concatenate h g", "slice 1:5",
+                                         "slice :4",        "rotary",          "rotary heads 2",
+                                         "top_k 2",         "dispatch r",      "dispatch r capacity 1.5",
+                                         "expert_linear 8", "combine",         "conv 4 3x3",
+                                         "soft_cap 3"};
+    const std::vector<std::string> names{"", "", "", "h = ", "g = ", "r = "},
+        sources{"", "", "", " from h", " from input"};
+    std::mt19937 random(7);
+    const auto one_of = [&](const std::vector<std::string>& list) { return list[random() % list.size()]; };
+    int built = 0;
+    for (int i = 0; i < 30000; ++i) {
+      const std::string input = one_of({"8", "8x6", "4x6x8"});
+      TextList layers;
+      for (size_t n = 1 + random() % 7; n > 0; --n) layers.push_back(one_of(names) + one_of(kinds) + one_of(sources));
+      const std::vector<Error> errors = errors_of_layers(input, layers);
+      for (const Error& error : errors) QVERIFY(to_string(error.place).starts_with("model.layers"));
+      if (!errors.empty()) continue;
+      ++built;
+      const Graph graph = graph_of(input, layers);
+      verify(graph);
+      std::vector<Error> none;
+      Shape result = read_layers(input, layers, none).back().after.shape;
+      result.insert(result.begin(), 32);
+      QVERIFY(graph.type(graph.outputs.at("predictions")).shape == result);
+    }
+    QVERIFY(built > 300);
   }
 
   void each_fault_is_reported_at_its_entry_with_what_would_be_right() {
