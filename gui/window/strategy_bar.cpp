@@ -66,7 +66,8 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
   layout->addWidget(sequence_);
   recompute_->setObjectName("strategy_recompute");
   recompute_->setAccessibleName(tr("recompute"));
-  recompute_->setToolTip(tr("What backward recomputes instead of keeping it: nothing, attention, or whole layers."));
+  recompute_->setToolTip(
+      tr("What backward recomputes instead of keeping it: nothing, attention's scores, or whole layers."));
   guard_field(recompute_);
   for (const char* policy : {"none", "selective", "full"}) recompute_->addItem(tr("recompute %1").arg(policy), policy);
   connect(recompute_, &QComboBox::activated, this, [this](int index) {
