@@ -66,7 +66,7 @@ struct ScheduleConfig {
   // gradients and metrics add up, and the update runs once.
   int64_t microbatches = 1;
   // Which forward results backward makes again instead of keeping them: "none"; "full": all of a layer but what it
-  // hands on; "attention", "mlp": of these parts of a layer; or a pattern of names of ops, "**/gelu". A list of the
+  // hands on; "mlp": of that part; "attention": of its core; or a pattern of names of ops, "**/gelu". A list of the
   // last four is what any of them names: ["mlp", "**/ln1/**"], here as one pattern, "{mlp,**/ln1/**}".
   std::string rematerialise = "none";
   int64_t rematerialised_layers = 1;  // "full": so many layers that follow each other hand on but the last one's result

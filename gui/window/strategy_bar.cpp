@@ -70,7 +70,8 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
   recompute_->setObjectName("strategy_recompute");
   recompute_->setAccessibleName(tr("recompute"));
   recompute_->setToolTip(
-      tr("What backward recomputes instead of keeping it: nothing, attention, feed-forward layers, or whole layers."));
+      tr("What backward recomputes instead of keeping it: nothing, attention's scores, feed-forward layers, or whole "
+         "layers."));
   guard_field(recompute_);
   for (const char* policy : {"none", "selective", "mlp", "full"})
     recompute_->addItem(tr("recompute %1").arg(policy), policy);

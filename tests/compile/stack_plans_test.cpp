@@ -286,11 +286,10 @@ class StackPlansTest : public QObject {
       for (int copies : {0, 3}) {
         double bytes[2];
         for (int i : {0, 1}) {
-          const CategoryBytes held =
-              Written(separate_config(i == 0 ? 2 : 4))
-                  .plan(mixed_precision + fmt::format(R"("strategy": {{"tensor": {}}})", tensor), batch, "flash",
-                        fmt::format(R"("attention_copies": {})", copies))
-                  .totals.device_memory;
+          const CategoryBytes held = Written(separate_config(i == 0 ? 2 : 4))
+                                         .plan(mixed_precision + fmt::format(R"("strategy": {{"tensor": {}}})", tensor),
+                                               batch, "flash", fmt::format(R"("attention_copies": {})", copies))
+                                         .totals.device_memory;
           bytes[i] = double(held[static_cast<size_t>(MemoryCategory::activations)]);
         }
         of_layer[copies == 0 ? 0 : 1] = (bytes[1] - bytes[0]) / 2 / (double(length) * batch * width);
