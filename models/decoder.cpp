@@ -1,5 +1,7 @@
 #include "models/decoder.h"
 
+#include <numeric>
+
 #include "engine/ops/equation.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/soft_cap.h"
@@ -68,9 +70,15 @@ Graph build_decoder(const DecoderOptions& options, const ModelContext& context, 
     x = embedding.module().append("scale", {x}, ScaleAttributes{options.embedding_scale});
   }
   if (options.learned_positions) x = add_positions(model.child(names.position_embedding), x, length);
-  for (size_t i = 0; i < options.layers.size(); ++i) {
+  std::vector<int> layers = context.layers;
+  if (layers.empty()) {
+    layers.resize(options.layers.size());
+    std::iota(layers.begin(), layers.end(), 0);
+  }
+  for (size_t i = 0; i < layers.size(); ++i) {
     const PlaceScope place(graph, static_cast<int>(i));
-    x = decoder_layer(model.child(names.layers).child(std::to_string(i)), x, options.layers[i]);
+    const DecoderModule layer = model.child(names.layers).child(std::to_string(layers[i]));
+    x = decoder_layer(layer, x, options.layers[static_cast<size_t>(layers[i])]);
   }
   x = decoder_norm(model.child(names.final_norm), x, "embed");
   const DecoderModule head = model.child(names.head);

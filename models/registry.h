@@ -25,6 +25,9 @@ struct ModelContext {
   int64_t seed = 0;             // of first values and dropout
   int64_t sequence_length = 0;  // what the data say; 0: nothing. For models that have no length of their own
   TokenBlocks blocks = {};
+  // Numbers of the layers that are built alone, in order, of a network of more (graph/repeated_layers.h); empty: all.
+  // Builders may build all nevertheless.
+  std::vector<int> layers = {};
 };
 
 // A network: its hyperparameters, its forward pass with the loss, and the layouts worth printing. Knows no mesh.

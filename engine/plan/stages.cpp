@@ -152,16 +152,29 @@ std::vector<bool> ops_before_layers(const Graph& graph) {
 }
 
 std::vector<double> layer_seconds(const Graph& forward, const Machine& machine) {
+  std::vector<EqualLayers> each;
+  for (int layer = 0; layer < layer_count(forward); ++layer) each.push_back({layer, 1, layer, 1});
+  return layer_seconds(forward, each, machine);
+}
+
+std::vector<double> layer_seconds(const Graph& shortened, const std::vector<EqualLayers>& layers,
+                                  const Machine& machine) {
   const WorkPrices prices(machine, Mesh());
-  const int layers = layer_count(forward);
-  std::vector<double> seconds(static_cast<size_t>(layers));
-  const std::vector<bool> before = ops_before_layers(forward);
-  for (size_t id = 0; id < forward.ops.size(); ++id) {
-    const Op& op = forward.ops[id];
+  const int count = layer_count(shortened);
+  std::vector<double> alone(static_cast<size_t>(count)), with_ends(alone.size());
+  const std::vector<bool> before = ops_before_layers(shortened);
+  for (size_t id = 0; id < shortened.ops.size(); ++id) {
+    const Op& op = shortened.ops[id];
     if (op.phase != Phase::forward) continue;
-    const int layer = op.place.layer >= 0 ? op.place.layer : before[id] ? 0 : layers - 1;
-    seconds[static_cast<size_t>(layer)] += op_seconds(forward, op, prices);
+    const int layer = op.place.layer >= 0 ? op.place.layer : before[id] ? 0 : count - 1;
+    const double seconds = op_seconds(shortened, op, prices);
+    with_ends[static_cast<size_t>(layer)] += seconds;
+    if (op.place.layer >= 0) alone[static_cast<size_t>(layer)] += seconds;
   }
+  std::vector<double> seconds;
+  for (const EqualLayers& equal : layers)
+    seconds.insert(seconds.end(), static_cast<size_t>(equal.count), alone[static_cast<size_t>(equal.kept)]);
+  if (!seconds.empty()) seconds.front() = with_ends.front(), seconds.back() = with_ends.back();
   return seconds;
 }
 

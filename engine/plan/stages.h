@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "engine/config/run_config.h"
 #include "engine/graph/graph.h"
+#include "engine/graph/repeated_layers.h"
 #include "engine/machine/machine.h"
 #include "engine/mesh/mesh.h"
 #include "engine/program/pipeline_order.h"
@@ -38,6 +39,9 @@ std::vector<bool> ops_before_layers(const Graph& graph);
 // What each layer of a forward graph takes, whole, on one device of the machine, with what is before the first and
 // behind the last; and the layers of so many contiguous parts, none empty, with the smallest largest sum.
 std::vector<double> layer_seconds(const Graph& forward, const Machine& machine);
+// The same of the whole network, by a graph that has of equal layers only those that are kept.
+std::vector<double> layer_seconds(const Graph& shortened, const std::vector<EqualLayers>& layers,
+                                  const Machine& machine);
 std::vector<int> balanced_layers(const std::vector<double>& layer_seconds, int parts);
 
 // Per op its virtual stage. A backward op is where its forward op is; an update where its parameter is, which is where

@@ -213,12 +213,25 @@ void PartWork::take_smaller(const PartWork& other) {
   for (size_t s = 0; s < wire.size(); ++s) wire[s] = std::min(wire[s], other.wire[s]);
 }
 
+// Whether the kept layers of the network were built alone; then equal ones of these must still be equal.
+bool LayerProfiles::is_of_kept_layers(const ShortenedGraph& graph) const {
+  if (kept_layers_.empty() || graph.layers.back().end() != std::ssize(kept_layers_)) return false;
+  return std::ranges::equal(graph.layers, layers_, [](const EqualLayers& built, const EqualLayers& layers) {
+    return built.kept == layers.kept && built.kept_count == layers.kept_count;
+  });
+}
+
 LayerProfiles::LayerProfiles(const RunConfig& config, const Machine& machine)
     : config_(config), machine_(machine), base_config_(with_strategy(config, {})), base_(resolve_run(base_config_)) {
   rows_ = base_.microbatch_rows;
   if (!base_.errors.empty()) throw Failure(base_.errors);
   const ShortenedGraph& graph = shortened(base_, {}).graph;
   has_experts_ = shardscope::has_experts(graph.graph);
+  layers_ = graph.layers;
+  for (const EqualLayers& layers : layers_) {
+    kept_layers_.push_back(static_cast<int>(layers.first));
+    if (layers.kept_count > 1) kept_layers_.push_back(static_cast<int>(layers.end()) - 1);
+  }
 }
 
 int64_t LayerProfiles::microbatches_of(const Candidate& candidate) const {
@@ -244,10 +257,16 @@ const LayerProfiles::Shortened& LayerProfiles::shortened(const ResolvedRun& run,
   }
   ModelContext context{run.microbatch_rows, config_.deterministic, config_.seed, run.sequence_length};
   context.blocks = blocks;
-  const Graph whole = run.model->build(run.model_options, context);
+  context.layers = kept_layers_;
   auto made = std::make_unique<Shortened>();
-  made->layer_seconds = layer_seconds(whole, reference_host());
-  made->graph = shorten(whole);
+  made->graph = shorten(run.model->build(run.model_options, context));
+  if (is_of_kept_layers(made->graph)) {
+    made->graph.layers = layers_;
+  } else if (!layers_.empty() && made->graph.layers.back().end() != layers_.back().end()) {
+    context.layers.clear();
+    made->graph = shorten(run.model->build(run.model_options, context));
+  }
+  made->layer_seconds = layer_seconds(made->graph.graph, made->graph.layers, reference_host());
   const std::lock_guard lock(mutex_);
   return *shortened_.try_emplace(key, std::move(made)).first->second;
 }
@@ -301,7 +320,7 @@ ResolvedRun LayerProfiles::run_with(const RunConfig& config, int64_t rows) {
   run.mesh = staged_mesh(config.pipeline, Mesh(config.mesh_axes));
   run.pipeline = pipeline_shape(config, *run.mesh);
   run.microbatch_rows = rows;
-  run.split = token_split(config, *run.mesh, shortened(run, {}).graph.graph);
+  run.split = token_split(config, *run.mesh, shortened(base_, {}).graph.graph);
   return run;
 }
 

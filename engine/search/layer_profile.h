@@ -62,6 +62,7 @@ class LayerProfiles {
     ShortenedGraph graph;
     std::vector<double> layer_seconds;  // of the whole network, on the machine that pipelines are cut for
   };
+  bool is_of_kept_layers(const ShortenedGraph& graph) const;
   const Shortened& shortened(const ResolvedRun& run, const TokenBlocks& blocks);
   ResolvedRun run_with(const RunConfig& config, int64_t rows);
   std::optional<LayerProfile> make(const Candidate& candidate, bool coarse);
@@ -72,6 +73,8 @@ class LayerProfiles {
   ResolvedRun base_;
   int64_t rows_ = 1;
   bool has_experts_ = false;
+  std::vector<EqualLayers> layers_;  // of the network
+  std::vector<int> kept_layers_;     // of these, those that a shortened one has
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Shortened>> shortened_;
   std::map<std::string, std::vector<int>> chunks_;
