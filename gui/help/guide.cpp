@@ -27,8 +27,8 @@ void append_chapters(QList<GuideChapter>& chapters, const QString& document) {
 
 QList<GuideChapter> read_chapters() {
   QList<GuideChapter> chapters;
-  for (const char* document :
-       {"guide.md", "run-file.md", "commands.md", "lint.md", "hosts.md", "systems.md", "glossary.md"})
+  for (const char* document : {"guide.md", "run-file.md", "commands.md", "search.md", "predictions.md", "lint.md",
+                               "hosts.md", "systems.md", "glossary.md"})
     append_chapters(chapters, document);
   return chapters;
 }
