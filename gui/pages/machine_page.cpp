@@ -116,7 +116,7 @@ void MachinePage::make_table() {
   table_->setItemDelegate(new CellDelegate(table_));
   table_->setItemDelegateForColumn(MachineTraffic::seconds_column,
                                    new BarDelegate(MachineTraffic::bar_role, BarDelegate::Ink::muted, table_));
-  const int widths[] = {140, 110, 90, 90, 110, 160};
+  const int widths[] = {120, 100, 80, 84, 100, 150};
   for (int column = 0; column < MachineTraffic::columns; ++column) table_->setColumnWidth(column, widths[column]);
   connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& current) {
     canvas_->show_group(current.isValid() ? traffic_->axes(current.row()) : AxisList());

@@ -2,6 +2,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QTest>
 #include <QTreeView>
 #include <algorithm>
@@ -50,6 +51,11 @@ class MachinePageTest : public QObject {
   const MachinePicture& picture() { return find<MachineCanvas>("machineCanvas")->picture(); }
 
  private slots:
+  void all_columns_of_the_traffic_are_seen_at_1280() {
+    open({{"data", 2}, {"model", 4}}, "dgx_h100");
+    QTRY_COMPARE(find<QTreeView>("machineTraffic")->horizontalScrollBar()->maximum(), 0);
+  }
+
   void the_software_that_runs_the_plan_is_chosen_and_undone() {
     open({{"data", 2}, {"model", 4}}, "dgx_h100");
     auto* software = find<QComboBox>("stackChoice");
