@@ -19,8 +19,8 @@ struct TablePage {
 const std::vector<TablePage>& table_pages();
 
 // Each collective and send once, with how often it happens in a step: the sum of wire_bytes x count over a stage is
-// what its devices send. With a recorded step what its ranks measured, on average: the time from the start of the
-// transfer to its end, and the waiting before it.
+// what its devices send, those aside to which permutes give nothing to send. With a recorded step what its ranks
+// measured, on average: the time from the start of the transfer to its end, and the waiting before it.
 void write_collectives_table(const ExportSource&, const ExportChoice&, TableWriter&);
 // How each array is sharded: parameters, optimizer state, inputs, results of the forward pass.
 void write_layout_table(const ExportSource&, const ExportChoice&, TableWriter&);
