@@ -82,7 +82,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
             "category, `allocator` and `total`, as the software stack holds them; of this program the arena"},
            {"memory.live_lower_bound, memory.fragmentation",
             "bytes alive at once, at least; share of the arena that is unused at its peak"},
-           {"wire_bytes_per_device", "bytes that a device sends in a step, by the ring convention"},
+           {"wire_bytes_per_device", "bytes that the device sends that sends most, in a step, by the ring convention"},
            {"flops_per_device, seconds_per_step", "floating-point operations of a device, predicted seconds of a step"},
            {"communication",
             "by stage: `exposed_seconds`, in which the device waits for collectives, and `hidden_seconds`, in which "

@@ -10,8 +10,8 @@ namespace shardscope {
 namespace {
 
 // Each collective and send once, with how often it happens in a step: the sum of wire_bytes x count over a stage is
-// what its devices send. With a recorded step what its ranks measured, on average: the time from the start of the
-// transfer to its end, and the waiting before it.
+// what its devices send, those aside to which permutes give nothing to send. With a recorded step what its ranks
+// measured, on average: the time from the start of the transfer to its end, and the waiting before it.
 void write_collectives_table(const ExportSource& source, const ExportChoice& choice, TableWriter& table) {
   const Plan& plan = *source.plan;
   const MeasuredSteps measured(plan, trace_of(source, choice.trace));
