@@ -7,6 +7,7 @@
 #include "engine/compile/training_graph.h"
 #include "engine/config/strategy.h"
 #include "engine/graph/op_definition.h"
+#include "engine/machine/chosen_stack.h"
 #include "engine/machine/topology.h"
 #include "engine/ops/expert_linear.h"
 #include "engine/ops/grouped_linear.h"
@@ -28,7 +29,7 @@ RunConfig one_sequence(const RunConfig& config, const std::string& policy) {
 }
 
 struct Products {
-  double seconds = 0, of_experts = 0;                               // seconds without those of experts
+  double seconds = 0, of_experts = 0, of_attention = 0;             // seconds: without those
   double rows_of_expert = std::numeric_limits<double>::infinity();  // fewest, of a sequence
 };
 
@@ -59,10 +60,16 @@ Products products_of(const Graph& graph, const Machine& machine, double share) {
     const double flops = op.definition->flops(op.attributes, operands, results);
     const std::optional<double> rows = rows_of_expert(op, operands);
     if (rows) work.rows_of_expert = std::min(work.rows_of_expert, *rows);
-    (rows ? work.of_experts : work.seconds) += flops / (rate->flops_per_second * share);
+    double& seconds = rows                                        ? work.of_experts
+                      : op.definition->work_kind() == "attention" ? work.of_attention
+                                                                  : work.seconds;
+    seconds += flops / (rate->flops_per_second * share);
   }
   return work;
 }
+
+// Blocks of a causal ring leave out the scores above the diagonal.
+constexpr double seen_by_ring = 0.5;
 
 // Rows of an expert are whole: of r rows at least this share counts, of more no less.
 double share_of_whole_rows(double rows) { return rows >= 2 ? 1 - 1 / rows : 0.5; }
@@ -74,6 +81,7 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
   const Machine& machine = request.machine;
   const Topology topology(machine.levels, static_cast<int>(devices));
   const double share = share_of_rank(machine.device, ranks_on_host(machine, topology));
+  const Stack stack = chosen_stack(config.stack);
   rows_ = model_limits(config).rows;
   for (const char* policy : {"none", "selective", "full"}) {
     const RunConfig run = one_sequence(config, policy);
@@ -81,7 +89,8 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
     if (!forward.graph || !forward.run.errors.empty()) throw Failure(forward.run.errors);
     const Graph graph = build_training(forward.run, std::move(*forward.graph), machine).graph;
     const Products work = products_of(graph, machine, share);
-    seconds_[policy] = {work.seconds * static_cast<double>(rows_), work.of_experts * static_cast<double>(rows_)};
+    seconds_[policy] = {work.seconds * static_cast<double>(rows_), work.of_experts * static_cast<double>(rows_),
+                        stack.runs_here() ? work.of_attention * static_cast<double>(rows_) : 0};
     rows_of_expert_ = std::min(rows_of_expert_, work.rows_of_expert);
     if (std::string(policy) != "none") continue;
     for (const State& state : graph.states) {
@@ -110,7 +119,9 @@ Bound Bounds::of(const Candidate& candidate) const {
   const double stages = static_cast<double>(s.pipeline);
   const double rows =
       rows_of_expert_ * static_cast<double>(std::max<int64_t>(1, s.microbatch_size)) / static_cast<double>(s.context);
-  bound.seconds = (work.plain + work.of_experts * share_of_whole_rows(rows)) / static_cast<double>(devices_);
+  const double seen = s.context > 1 ? seen_by_ring : 1;
+  bound.seconds = (work.plain + work.of_experts * share_of_whole_rows(rows) + work.of_attention * seen) /
+                  static_cast<double>(devices_);
   const double tensor = static_cast<double>(s.tensor), expert = static_cast<double>(s.expert);
   const StateShards shards = state_shards(s);
   // fastest may lay out nothing else: what is stored is as pinned.

@@ -23,8 +23,8 @@ struct Bound {
 // recompute policy. A product that is split among devices takes on each at least its share of the FLOPs at the peak
 // rate, whatever its layout, so all devices together compute for W, and one of the N for W / N. Of experts, tokens are
 // spread evenly; the rows that each has on a device are whole numbers, and those of one microbatch and context part are
-// the fewest.
-// What stages wait for is in layer_bound.h.
+// the fewest. Of attention, a ring of context parts leaves out half at most; other software stacks have kernels of
+// their own, of which nothing counts. What stages wait for is in layer_bound.h.
 //
 // Memory. A device stores the states, of which each axis splits what it can at most: parameters and optimizer state
 // over the stages, heads, mlp, vocab and experts over their axes, and over replicas as ZeRO or fsdp says. The heaviest
@@ -44,7 +44,7 @@ class Bounds {
   };
 
   struct ProductSeconds {
-    double plain = 0, of_experts = 0;
+    double plain = 0, of_experts = 0, of_attention = 0;
   };
 
   int64_t rows_, devices_;

@@ -17,12 +17,15 @@ class MemoryOfLayers {
       : program_(program), parts_(parts), arena_(assign_buffers(program, graph, threads)) {
     if (stored) std::erase_if(arena_.buffers, [](const Buffer& buffer) { return !buffer.persistent; });
     else find_readers();
+    find_sliced();
     find_passes();
     const std::vector<bool> of_states = coarse ? values_of_states(graph) : std::vector<bool>(graph.values.size());
     for (const Buffer& buffer : arena_.buffers) {
+      // Fewer ranks have more threads, with workspaces of their own.
       may_be_shared_.push_back(
-          buffer.value >= 0 &&
-          of_states[static_cast<size_t>(program.values[static_cast<size_t>(buffer.value)].graph_value)]);
+          buffer.value < 0
+              ? coarse
+              : of_states[static_cast<size_t>(program.values[static_cast<size_t>(buffer.value)].graph_value)]);
       part_of_.push_back(
           buffer.value >= 0 ? std::max(0, parts.of_value(program.values[static_cast<size_t>(buffer.value)].graph_value))
                             : part_at_[static_cast<size_t>(buffer.first)]);
@@ -62,6 +65,19 @@ class MemoryOfLayers {
     }
   }
 
+  void find_sliced() {
+    sliced_.assign(arena_.buffers.size(), false);
+    for (const Task& task : program_.tasks) {
+      for (const Instruction& instruction : task.instructions) {
+        if (!instruction.as<Slice>() && !instruction.as<CollectiveStart>()) continue;
+        for (int value : instruction.destinations()) {
+          const int buffer = arena_.buffer_of[static_cast<size_t>(value)];
+          if (buffer >= 0) sliced_[static_cast<size_t>(buffer)] = true;
+        }
+      }
+    }
+  }
+
   // Per buffer the first part of which backward reads it.
   void find_readers() {
     reader_.assign(arena_.buffers.size(), -1);
@@ -83,6 +99,9 @@ class MemoryOfLayers {
     rows_.assign(static_cast<size_t>(parts_.count()), std::vector<double>(static_cast<size_t>(arena_.length) + 1));
     for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
+      // How long gradients wait to be summed within a pass, and what is sliced waits, is not the same in all orders.
+      const bool is_within = backward_.has(buffer.first) && backward_.has(buffer.last);
+      if (is_within && (buffer.category == MemoryCategory::gradients || sliced_[b])) continue;
       std::vector<double>& row = rows_[static_cast<size_t>(part_of_[b])];
       row[static_cast<size_t>(buffer.first)] += static_cast<double>(buffer.bytes);
       row[static_cast<size_t>(buffer.last) + 1] -= static_cast<double>(buffer.bytes);
@@ -164,8 +183,8 @@ class MemoryOfLayers {
   Pass forward_, backward_;
   std::vector<int> part_at_, part_of_, reader_;  // by position; by buffer
   std::vector<OpId> op_at_;
-  std::vector<bool> may_be_shared_;        // by buffer
-  std::vector<std::vector<double>> rows_;  // by part: bytes in use at each position
+  std::vector<bool> may_be_shared_, sliced_;  // by buffer
+  std::vector<std::vector<double>> rows_;     // by part: bytes in use at each position
   LayerMemory memory_;
 };
 

@@ -31,6 +31,7 @@ RunConfig deep_run(std::mt19937& random) {
   const Network& network = networks[random() % std::size(networks)];
   std::vector<std::string> settings = system_preset(network.preset).small;
   settings.push_back(std::string(network.layers) + (random() % 2 ? "=8" : "=9"));
+  if (random() % 2 && std::string(network.preset) != "nnx_gpt2") settings.emplace_back("data.sequence_length=1024");
   return system_run(network.preset, settings, {1, 1});
 }
 
@@ -42,7 +43,7 @@ class PipelineBoundTest : public QObject {
  private slots:
   void bounds_of_pipelines_are_below_their_plans_data() {
     QTest::addColumn<int>("seed");
-    for (int seed = 1; seed <= 48; ++seed) QTest::addRow("%d", seed) << seed;
+    for (int seed = 1; seed <= 40; ++seed) QTest::addRow("%d", seed) << seed;
   }
   void bounds_of_pipelines_are_below_their_plans() {
     QFETCH(int, seed);
@@ -67,8 +68,9 @@ class PipelineBoundTest : public QObject {
       const Bound of[] = {bounds.of(candidate), layers.of_work(candidate), layers.of(candidate, true),
                           layers.of(candidate, false)};
       for (size_t i = 0; i < std::size(of); ++i) {
-        const std::string text = fmt::format("{} {}, bound {}: {} s of {}, {} bytes of {}", request.plan.config.stack, text_of(candidate), i,
-                                             of[i].seconds, found->seconds, of[i].memory_bytes, found->memory_bytes);
+        const std::string text =
+            fmt::format("{} {}, bound {}: {} s of {}, {} bytes of {}", request.plan.config.stack, text_of(candidate), i,
+                        of[i].seconds, found->seconds, of[i].memory_bytes, found->memory_bytes);
         QVERIFY2(of[i].seconds <= found->seconds * (1 + 1e-9), text.c_str());
         QVERIFY2(of[i].memory_bytes <= found->memory_bytes, text.c_str());
       }
