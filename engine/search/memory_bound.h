@@ -15,7 +15,7 @@ namespace shardscope {
 // been passed, and of those that have not.
 //
 // Several. Forward of each chunk begins before any backward: that of the first microbatch needs all of the network
-// forward. A plan lists each task once, in that order; in the arena lies at each position of the list all that some
+// forward. A plan lists each task once, in that order; the arena holds at each position of the list all that some
 // microbatch needs there. Take the position between the last forward and the first backward.
 //   What is made before forward and needed in backward is in use.
 //   What forward of a chunk makes for its backward has a slot for each microbatch that is between the two at a time,
