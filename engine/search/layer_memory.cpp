@@ -15,9 +15,10 @@ class MemoryOfLayers {
   MemoryOfLayers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads, bool stored,
                  bool coarse)
       : program_(program), parts_(parts), arena_(assign_buffers(program, graph, threads)) {
+    if (!stored) find_readers();
+    if (!stored) find_sliced();
     if (stored) std::erase_if(arena_.buffers, [](const Buffer& buffer) { return !buffer.persistent; });
-    else find_readers();
-    find_sliced();
+    sliced_.resize(arena_.buffers.size());
     find_passes();
     const std::vector<bool> of_states = coarse ? values_of_states(graph) : std::vector<bool>(graph.values.size());
     for (const Buffer& buffer : arena_.buffers) {

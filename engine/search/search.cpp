@@ -20,7 +20,9 @@ namespace {
 
 constexpr size_t fastest_count = 10;
 // Candidates that are planned before bounds are compared again: the same for any number of threads.
-constexpr size_t round_sizes[] = {256, 64, 64, 8, 8};
+constexpr size_t round_sizes[] = {1024, 256, 64, 8, 8};
+// Likewise between rounds, of what looks best so far.
+constexpr size_t dive_sizes[] = {0, 256, 16, 2, 2};
 constexpr int64_t rounds_between_dives = 8;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
 constexpr double likely_time = 1.03, likely_memory = 1.05;
@@ -63,11 +65,12 @@ class Search {
       return request_.budget_seconds && past.count() >= *request_.budget_seconds;
     };
     result_.space.candidates = static_cast<int64_t>(all_.size());
-    for (size_t i = 0; i < all_.size(); ++i) consider({bounds_.of(all_[i]), static_cast<int>(i)}, at_once);
+    for (size_t i = 0; i < all_.size(); ++i)
+      consider({bounds_.of(all_[i]), static_cast<int>(i), rank_of(all_[i].strategy)}, at_once);
     try {
       int64_t rounds = 0;
       for (Level level = lowest(); level != no_level && !is_over(); level = lowest()) {
-        advance(level);
+        advance(level, round_sizes[level]);
         // Plans of what looks best so far, long before all else is known: by them others are left out.
         if (const int64_t now = ++rounds; now % rounds_between_dives == 0 || (now & (now - 1)) == 0) dive(level);
         report();
@@ -98,12 +101,23 @@ class Search {
   struct Open {
     Bound bound;
     int index = 0;
+    int64_t rank = 0;
   };
+  // Of candidates with equal bounds first those with short rings, of which a profile is quick, and with tensor
+  // parallelism over a node; those with the same profile together.
+  int64_t rank_of(const StrategyConfig& s) const {
+    const auto& levels = request_.plan.machine.levels;
+    const int64_t node = levels.empty() || levels.front().count.empty() ? 1 : std::max(1, levels.front().count.front());
+    const int64_t unlike = s.tensor > node ? s.tensor / node : node / s.tensor;
+    return (((s.context << 14 | unlike) << 14 | s.expert) << 14 | s.microbatch_size) << 1 |
+           (s.sequence_parallel ? 0 : 1);
+  }
   struct Before {
     SearchObjective objective;
     bool operator()(const Open& a, const Open& b) const {
       const double one = value_of(a.bound, objective), two = value_of(b.bound, objective);
       if (one != two) return one < two;
+      if (a.rank != b.rank) return a.rank < b.rank;
       const double other = objective == SearchObjective::memory ? a.bound.seconds : a.bound.memory_bytes,
                    another = objective == SearchObjective::memory ? b.bound.seconds : b.bound.memory_bytes;
       if (other != another) return other < another;
@@ -133,15 +147,15 @@ class Search {
 
   void dive(Level from) {
     for (const Level level : {of_work, coarsely, by_layers}) {
-      if (level != from) advance(level);
+      if (level != from) advance(level, dive_sizes[level]);
     }
   }
 
   // The first candidates of a level go to the next one; of the last they are planned.
-  void advance(Level level) {
+  void advance(Level level, size_t size) {
     std::vector<Open> round;
     std::set<Open, Before>& open = open_[level];
-    while (!open.empty() && round.size() < round_sizes[level]) {
+    while (!open.empty() && round.size() < size) {
       const Open first = *open.begin();
       open.erase(open.begin());
       if (is_beaten(first.bound)) ++result_.space.dominated;
