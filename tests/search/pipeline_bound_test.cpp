@@ -63,7 +63,7 @@ class PipelineBoundTest : public QObject {
     std::ranges::shuffle(all, random);
     all.resize(std::min<size_t>(all.size(), 16));
     for (const Candidate& candidate : all) {
-      const std::optional<Found> found = plan_candidate(request, bounds, candidate, {});
+      const std::optional<Found> found = plan_candidate(request, candidate, {});
       if (!found) continue;
       const Bound of[] = {bounds.of(candidate), layers.of_work(candidate), layers.of(candidate, true),
                           layers.of(candidate, false)};
