@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <tuple>
 
 #include "engine/compile/compile.h"
 #include "engine/plan/memory_limit.h"
@@ -24,6 +25,8 @@ constexpr size_t round_sizes[] = {1024, 256, 64, 8, 8};
 // Likewise between rounds, of what looks best so far.
 constexpr size_t dive_sizes[] = {0, 256, 16, 2, 2};
 constexpr int64_t rounds_between_dives = 8;
+// Usual strategies that are planned first, so many at a time.
+constexpr size_t usual_count = 32, usual_round = 8;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
 constexpr double likely_time = 1.03, likely_memory = 1.05;
 // Estimates of memory above the limit by this much are planned last.
@@ -68,6 +71,12 @@ class Search {
     for (size_t i = 0; i < all_.size(); ++i)
       consider({bounds_.of(all_[i]), static_cast<int>(i), rank_of(all_[i].strategy)}, at_once);
     try {
+      const std::vector<Open> usual = usual_first();
+      for (size_t first = 0; first < usual.size() && !is_over(); first += usual_round) {
+        plan_of(at_once, {usual.begin() + static_cast<std::ptrdiff_t>(first),
+                          usual.begin() + static_cast<std::ptrdiff_t>(std::min(first + usual_round, usual.size()))});
+        report();
+      }
       int64_t rounds = 0;
       for (Level level = lowest(); level != no_level && !is_over(); level = lowest()) {
         advance(level, round_sizes[level]);
@@ -95,6 +104,20 @@ class Search {
   }
 
  private:
+  int64_t devices_of_node() const {
+    const auto& levels = request_.plan.machine.levels;
+    return levels.empty() || levels.front().count.empty() ? 1 : std::max(1, levels.front().count.front());
+  }
+
+  // As people begin: tensor parallelism within a node, sequence parallel; one sequence at a time, all recomputed;
+  // parameters split over all replicas, or ZeRO 1.
+  bool is_usual(const StrategyConfig& s) const {
+    const bool splits_states = s.data == 1 ? s.zero == 0 : s.fsdp == 1 && s.zero == 1;
+    return splits_states && s.tensor <= devices_of_node() && s.sequence_parallel == (s.tensor > 1) && s.context == 1 &&
+           s.virtual_stages == 1 && s.pipeline_schedule == "1f1b" && s.microbatch_size == 1 && s.recompute == "full" &&
+           s.order.empty();
+  }
+
   // How much is known of a candidate: bounds.h; layer_bound.h without a pipeline's order, of one replica, by layers; by
   // layers, and its memory is probably above the limit.
   enum Level : uint8_t { at_once, of_work, coarsely, by_layers, unlikely, no_level };
@@ -106,8 +129,7 @@ class Search {
   // Of candidates with equal bounds first those with short rings, of which a profile is quick, and with tensor
   // parallelism over a node; those with the same profile together.
   int64_t rank_of(const StrategyConfig& s) const {
-    const auto& levels = request_.plan.machine.levels;
-    const int64_t node = levels.empty() || levels.front().count.empty() ? 1 : std::max(1, levels.front().count.front());
+    const int64_t node = devices_of_node();
     const int64_t unlike = s.tensor > node ? s.tensor / node : node / s.tensor;
     return (((s.context << 14 | unlike) << 14 | s.expert) << 14 | s.microbatch_size) << 1 |
            (s.sequence_parallel ? 0 : 1);
@@ -148,6 +170,33 @@ class Search {
   void dive(Level from) {
     for (const Level level : {of_work, coarsely, by_layers}) {
       if (level != from) advance(level, dive_sizes[level]);
+    }
+  }
+
+  // Of the usual strategies that are open those which split a replica least, experts most.
+  std::vector<Open> usual_first() const {
+    std::vector<Open> usual;
+    const auto strategy = [&](const Open& open) -> const StrategyConfig& {
+      return all_[static_cast<size_t>(open.index)].strategy;
+    };
+    for (const Open& open : open_[at_once]) {
+      if (is_usual(strategy(open))) usual.push_back(open);
+    }
+    std::ranges::sort(usual, {}, [&](const Open& open) {
+      const StrategyConfig& s = strategy(open);
+      return std::tuple(s.pipeline * s.tensor, -s.expert, open.index);
+    });
+    usual.resize(std::min(usual.size(), usual_count));
+    return usual;
+  }
+
+  void plan_of(Level level, const std::vector<Open>& round) {
+    for (const Open& open : round) open_[level].erase(open);
+    try {
+      plan(round);
+    } catch (const Cancelled&) {
+      open_[level].insert(round.begin(), round.end());
+      throw;
     }
   }
 

@@ -176,6 +176,21 @@ class SearchTest : public QObject {
     QVERIFY(is_cancelled);
   }
 
+  void usual_strategies_are_planned_first() {
+    const SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 64);
+    std::vector<Candidate> first;
+    search(request, {}, [&](const SearchProgress& progress) {
+      if (!first.empty()) return;
+      for (const Found& found : *progress.found) first.push_back(found.candidate);
+    });
+    QVERIFY(!first.empty());
+    for (const auto& [strategy, mode] : first) {
+      QVERIFY(strategy.tensor <= 8 && strategy.sequence_parallel == (strategy.tensor > 1));
+      QCOMPARE(strategy.microbatch_size, int64_t{1});
+      QCOMPARE(strategy.recompute, std::string("full"));
+    }
+  }
+
   void the_heuristic_finds_no_more_than_is_there_and_says_what_it_dropped() {
     SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 4);
     fix(request.fixed, "microbatch_size=2");
