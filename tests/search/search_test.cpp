@@ -177,11 +177,14 @@ class SearchTest : public QObject {
   }
 
   void usual_strategies_are_planned_first() {
-    const SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 64);
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 64);
+    request.result_when_stopped = true;
+    std::stop_source source;
     std::vector<Candidate> first;
-    search(request, {}, [&](const SearchProgress& progress) {
+    search(request, source.get_token(), [&](const SearchProgress& progress) {
       if (!first.empty()) return;
       for (const Found& found : *progress.found) first.push_back(found.candidate);
+      if (!first.empty()) source.request_stop();
     });
     QVERIFY(!first.empty());
     for (const auto& [strategy, mode] : first) {
