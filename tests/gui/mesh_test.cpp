@@ -356,7 +356,7 @@ class MeshTest : public WindowCase {
       const QString why = QString::fromStdString(parameter.origin.text);
       (parameter.path.back() == "embedding" ? of_first : of_second) += 1;
       window_->workspace().selection.select_array(ParameterRef{parameter.path});
-      QVERIFY2(inspector_says(why.toHtmlEscaped()), qPrintable(why));
+      QVERIFY2(inspector_says(QString(why).replace("->", QChar(0x2192)).toHtmlEscaped()), qPrintable(why));
       QVERIFY(why.contains(parameter.path.back() == "embedding" ? "rules[0]" : "rules[1]"));
     }
     QVERIFY(of_first == 1 && of_second > 10);
