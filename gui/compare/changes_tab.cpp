@@ -40,7 +40,7 @@ ChangesTab::ChangesTab(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
       pins_(pins),
       from_(new QComboBox(this)),
       step_(new QLabel(this)),
-      none_(new QLabel(this)),
+      none_(new EmptyNote(this)),
       model_(new QStandardItemModel(this)),
       tree_(new QTreeView(this)),
       comparing_([this](const PlanDifference& difference) { show_difference(difference); }) {
@@ -48,9 +48,6 @@ ChangesTab::ChangesTab(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
   from_->setAccessibleName(tr("Pinned plan that the shown one is compared with"));
   step_->setObjectName("changesOfStep");
   step_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  none_->setAlignment(Qt::AlignCenter);
-  none_->setWordWrap(true);
-  none_->setProperty("muted", true);
   tree_->setObjectName("changes");
   tree_->setAccessibleName(tr("What changed from the pinned plan to the shown one"));
   tree_->setModel(model_);

@@ -9,6 +9,7 @@
 #include "engine/compare/plan_difference.h"
 #include "gui/background/background.h"
 #include "gui/compare/pinned_plans.h"
+#include "gui/look/empty_note.h"
 
 namespace shardscope {
 
@@ -33,7 +34,8 @@ class ChangesTab : public QWidget {
   Workspace& workspace_;
   PinnedPlans& pins_;
   QComboBox* from_;
-  QLabel *step_, *none_;
+  QLabel* step_;
+  EmptyNote* none_;
   QStandardItemModel* model_;
   QTreeView* tree_;
   std::shared_ptr<const Plan> before_, after_;  // that are compared

@@ -35,7 +35,7 @@ PinsTab::PinsTab(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
       pin_(new QToolButton(this)),
       layouts_model_(new LayoutsModel(workspace, pins, this)),
       all_(new QCheckBox(tr("All arrays"), this)),
-      none_(new QLabel(this)) {
+      none_(new EmptyNote(this)) {
   quantities_ = table(new QuantitiesModel(workspace, pins, this), "comparedPlans", tr("Plans side by side"), this);
   layouts_ = table(layouts_model_, "comparedLayouts", tr("Layouts side by side"), this);
   layouts_->setItemDelegateForColumn(0, new NameDelegate(layouts_));
@@ -50,9 +50,6 @@ PinsTab::PinsTab(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
   all_->setToolTip(tr("Also the arrays that lie alike in all plans."));
   connect(all_, &QCheckBox::toggled, layouts_model_, &LayoutsModel::set_shows_all);
   connect(all_, &QCheckBox::toggled, this, &PinsTab::refresh);
-  none_->setAlignment(Qt::AlignCenter);
-  none_->setWordWrap(true);
-  none_->setProperty("muted", true);
 
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(10, 8, 10, 6);

@@ -9,6 +9,7 @@
 
 #include "gui/compare/layouts_model.h"
 #include "gui/compare/quantities_model.h"
+#include "gui/look/empty_note.h"
 
 namespace shardscope {
 
@@ -36,7 +37,7 @@ class PinsTab : public QWidget {
   QTableView *quantities_, *layouts_;
   LayoutsModel* layouts_model_;
   QCheckBox* all_;
-  QLabel* none_;
+  EmptyNote* none_;
 };
 
 }  // namespace shardscope

@@ -35,7 +35,7 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
       progress_(new QProgressBar(this)),
       table_(new QTableView(this)),
       note_(new FooterNote(this)),
-      none_(new QLabel(this)) {
+      none_(new EmptyNote(this)) {
   devices_->setObjectName("sweepDevices");
   devices_->setProperty("silent", true);  // in a picture: the meshes say it
   devices_->setAccessibleName(tr("Number of devices"));
@@ -70,9 +70,6 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
   const int widths[] = {190, 96, 110, 96, 86, 120};
   for (int column = 0; column < SweepModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
   set_key_help(table_, tr("Meshes"), {{tr("Enter"), tr("take the selected mesh")}});
-  none_->setAlignment(Qt::AlignCenter);
-  none_->setWordWrap(true);
-  none_->setProperty("muted", true);
   none_->setText(
       tr("<b>Which mesh is best?</b><br>Plan all ways to lay these devices out over the axes, and compare "
          "memory, traffic and time."));

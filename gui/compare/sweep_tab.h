@@ -11,6 +11,7 @@
 #include <QWidget>
 
 #include "gui/compare/sweep_model.h"
+#include "gui/look/empty_note.h"
 #include "gui/look/footer_note.h"
 
 namespace shardscope {
@@ -47,7 +48,7 @@ class SweepTab : public QWidget {
   QProgressBar* progress_;
   QTableView* table_;
   FooterNote* note_;
-  QLabel* none_;
+  EmptyNote* none_;
 };
 
 }  // namespace shardscope

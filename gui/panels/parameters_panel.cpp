@@ -36,7 +36,7 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
       actions_(new SpecActions(workspace, *tree_, [this] { return selected_arrays(); })),
       edit_(new QAction(tr("&Edit spec"), this)),
       type_(new QAction(tr("&Type spec"), this)),
-      nothing_(new QLabel(tree_->viewport())),
+      nothing_(new EmptyNote(tree_->viewport())),
       summary_(new QLabel(this)) {
   filter_->setObjectName("filter");
   state_->setObjectName("showsState");
@@ -93,9 +93,6 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   tree_->viewport()->installEventFilter(this);
   tree_->installEventFilter(this);
   nothing_->setObjectName("noMatch");
-  nothing_->setAlignment(Qt::AlignCenter);
-  nothing_->setWordWrap(true);
-  nothing_->setProperty("muted", true);
   nothing_->hide();
   for (const int column : {ParameterModel::device_bytes_column, ParameterModel::total_bytes_column})
     tree_->setColumnWidth(column, 78);

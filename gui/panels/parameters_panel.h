@@ -6,6 +6,7 @@
 #include <QTreeView>
 #include <QWidget>
 
+#include "gui/look/empty_note.h"
 #include "gui/panels/parameter_model.h"
 #include "gui/panels/spec_actions.h"
 #include "gui/panels/spec_delegate.h"
@@ -53,7 +54,7 @@ class ParametersPanel : public QWidget {
   SpecDelegate* delegate_;
   SpecActions* actions_;
   QAction *edit_, *type_;
-  QLabel* nothing_;
+  EmptyNote* nothing_;
   QLabel* summary_;
   bool choosing_ = false;  // one of selections and tree follows the other
   bool fitting_ = false;

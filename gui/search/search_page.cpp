@@ -70,7 +70,7 @@ SearchPage::SearchPage(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
       table_(new QTableView(this)),
       detail_(new LineLabel(this)),
       note_(new FooterNote(this)),
-      none_(new QLabel(this)),
+      none_(new EmptyNote(this)),
       planning_([this](PlannedCandidate planned) { take_plan(std::move(planned)); }) {
   setObjectName("searchPage");
   auto* proxy = new FoundProxy(search_, *front_only_, this);
@@ -81,9 +81,6 @@ SearchPage::SearchPage(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
   detail_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   note_->setObjectName("searchNote");
   none_->setObjectName("searchNone");
-  none_->setAlignment(Qt::AlignCenter);
-  none_->setWordWrap(true);
-  none_->setProperty("muted", true);
   split_->addWidget(chart_);
   split_->addWidget(table_);
   split_->setChildrenCollapsible(false);

@@ -13,6 +13,7 @@
 
 #include "engine/export/export_kind.h"
 #include "gui/compare/pinned_plans.h"
+#include "gui/look/empty_note.h"
 #include "gui/look/footer_note.h"
 #include "gui/search/found_chart.h"
 #include "gui/search/found_model.h"
@@ -84,7 +85,7 @@ class SearchPage : public QWidget, public Page {
   QTableView* table_;
   QLabel* detail_;
   FooterNote* note_;
-  QLabel* none_;
+  EmptyNote* none_;
   QAction *take_action_, *pin_action_;
   int64_t mesh_devices_ = 0;
   bool is_old_ = false, is_split_ = false;
