@@ -57,19 +57,24 @@ bool sends_halves(const RingAttributes& a) {
 
 namespace {
 
+// Brings back to each block what it has sent.
+RollAttributes inverse(RollAttributes roll) {
+  for (int64_t& receiver : roll.receivers) {
+    receiver = ((receiver - roll.shift) % roll.blocks + roll.blocks) % roll.blocks;
+  }
+  std::ranges::sort(roll.receivers);
+  roll.shift = -roll.shift;
+  return roll;
+}
+
 class Roll : public LabelledOp {
  public:
   std::string_view name() const override { return "roll"; }
   std::string_view work_kind() const override { return "attention"; }
 
   void gradient(GradientContext& context) const override {
-    auto attributes = context.graph.ops[context.op].attributes.as<RollAttributes>();
-    for (int64_t& receiver : attributes.receivers) {
-      receiver = ((receiver - attributes.shift) % attributes.blocks + attributes.blocks) % attributes.blocks;
-    }
-    std::ranges::sort(attributes.receivers);
-    attributes.shift = -attributes.shift;
-    context.operand_cotangents[0] = context.append_value(*this, {context.result_cotangents[0]}, attributes);
+    const auto& there = context.graph.ops[context.op].attributes.as<RollAttributes>();
+    context.operand_cotangents[0] = context.append_value(*this, {context.result_cotangents[0]}, inverse(there));
   }
   std::vector<int64_t> ring_receivers(const Attributes& attributes) const override {
     return attributes.as<RollAttributes>().receivers;
@@ -387,11 +392,7 @@ class RingAttention : public LabelledOp {
     for (const SeenHalf& one : seen) {
       const auto half = static_cast<size_t>(one.half);
       const RollAttributes there{attributes.blocks, one.step, one.receivers};
-      RollAttributes home{attributes.blocks, -one.step, {}};
-      for (int64_t block : one.receivers) {
-        home.receivers.push_back((block - one.step + attributes.blocks) % attributes.blocks);
-      }
-      std::ranges::sort(home.receivers);
+      const RollAttributes home = inverse(there);
       attributes.step = one.step, attributes.half = one.half;
       const std::array<ValueId, 2> sent{context.append_value(roll, {halves[0][half]}, there, "send_key"),
                                         context.append_value(roll, {halves[1][half]}, there, "send_value")};
