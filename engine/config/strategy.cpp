@@ -105,11 +105,6 @@ int64_t microbatches(const RunConfig& config) {
   return *batch / replicas / size;
 }
 
-std::string pipeline_schedule(const StrategyConfig& strategy) {
-  const bool interleaved = strategy.virtual_stages > 1 && strategy.pipeline_schedule == "1f1b";
-  return interleaved ? "interleaved" : strategy.pipeline_schedule;
-}
-
 // Takes away what the strategy stands for, whether or not the config has it.
 void remove_expansion(RunConfig& config) {
   const StrategyConfig& strategy = *config.strategy;
@@ -156,6 +151,11 @@ int64_t degree(const StrategyConfig& strategy, const std::string& axis) {
   StrategyConfig copy = strategy;
   const int64_t* value = find_degree(copy, axis);
   return value ? *value : 1;
+}
+
+std::string pipeline_schedule(const StrategyConfig& strategy) {
+  const bool interleaved = strategy.virtual_stages > 1 && strategy.pipeline_schedule == "1f1b";
+  return interleaved ? "interleaved" : strategy.pipeline_schedule;
 }
 
 std::string recompute_of(const std::string& rematerialise) {

@@ -33,6 +33,9 @@ const std::vector<std::string>& default_order();
 int64_t* find_degree(StrategyConfig& strategy, const std::string& axis);
 int64_t degree(const StrategyConfig& strategy, const std::string& axis);
 
+// pipeline.schedule of a strategy: 1f1b with virtual stages is the interleaved one.
+std::string pipeline_schedule(const StrategyConfig& strategy);
+
 // schedule.rematerialise as a strategy's `recompute` says it: "attention" is "selective".
 std::string recompute_of(const std::string& rematerialise);
 

@@ -12,7 +12,7 @@
 #include "engine/compile/training_graph.h"
 #include "engine/config/run_keys.h"
 #include "engine/config/strategy.h"
-#include "engine/plan/schedules/schedule.h"
+#include "engine/search/schedule_orders.h"
 
 namespace shardscope {
 
@@ -184,12 +184,8 @@ class Enumeration {
 
   bool is_possible_pipeline(int64_t microbatches) const {
     if (strategy_.pipeline == 1) return true;
-    const bool interleaved = strategy_.virtual_stages > 1 && strategy_.pipeline_schedule == "1f1b";
-    const PipelineSchedule* schedule = find_schedule(interleaved ? "interleaved" : strategy_.pipeline_schedule);
-    return !schedule || schedule
-                            ->check({static_cast<int>(strategy_.pipeline), static_cast<int>(strategy_.virtual_stages),
-                                     static_cast<int>(microbatches)})
-                            .empty();
+    const PipelineSchedule* schedule = find_schedule(pipeline_schedule(strategy_));
+    return !schedule || schedule->check(shape_of(strategy_, microbatches)).empty();
   }
 
   const ModelLimits& limits_;

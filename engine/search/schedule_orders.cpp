@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "engine/config/strategy.h"
+
 namespace shardscope {
 
 const PipelineSchedule& schedule_of(const StrategyConfig& strategy) {
-  const bool interleaved = strategy.virtual_stages > 1 && strategy.pipeline_schedule == "1f1b";
-  return *find_schedule(interleaved ? "interleaved" : strategy.pipeline_schedule);
+  return *find_schedule(pipeline_schedule(strategy));
 }
 
 PipelineShape shape_of(const StrategyConfig& strategy, int64_t microbatches) {
@@ -14,30 +15,13 @@ PipelineShape shape_of(const StrategyConfig& strategy, int64_t microbatches) {
           static_cast<int>(microbatches)};
 }
 
-std::shared_ptr<const PipelineOrder> ScheduleOrders::order(const PipelineSchedule& schedule,
-                                                           const PipelineShape& shape) {
-  const Key key(schedule.name, shape.stages, shape.chunks, shape.microbatches);
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto at = orders_.find(key); at != orders_.end()) return at->second;
-  }
-  auto made = std::make_shared<const PipelineOrder>(schedule.order(shape));
-  const std::lock_guard lock(mutex_);
-  return orders_.try_emplace(key, std::move(made)).first->second;
-}
+namespace {
 
-std::shared_ptr<const std::vector<int>> ScheduleOrders::in_flight(const PipelineSchedule& schedule,
-                                                                  const PipelineShape& shape) {
-  const Key key(schedule.name, shape.stages, shape.chunks, shape.microbatches);
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto at = in_flight_.find(key); at != in_flight_.end()) return at->second;
-  }
+std::vector<int> most_in_flight(const PipelineSchedule& schedule, PipelineShape shape, int64_t counted_items) {
   std::vector<int> most(static_cast<size_t>(shape.stages * shape.chunks), 1);
-  PipelineShape counted = shape;
   const int64_t most_microbatches = counted_items / 2 / shape.stages / shape.chunks / shape.stages * shape.stages;
-  counted.microbatches = static_cast<int>(std::min<int64_t>(shape.microbatches, most_microbatches));
-  const PipelineOrder order = counted.microbatches > 0 ? schedule.order(counted) : PipelineOrder();
+  shape.microbatches = static_cast<int>(std::min<int64_t>(shape.microbatches, most_microbatches));
+  const PipelineOrder order = shape.microbatches > 0 ? schedule.order(shape) : PipelineOrder();
   for (size_t s = 0; s < order.size(); ++s) {
     std::vector<int> now(most.size());
     for (const WorkItem& item : order[s]) {
@@ -46,9 +30,32 @@ std::shared_ptr<const std::vector<int>> ScheduleOrders::in_flight(const Pipeline
       else if (item.work != Work::backward_weight) --now[c];
     }
   }
-  auto made = std::make_shared<const std::vector<int>>(std::move(most));
+  return most;
+}
+
+}  // namespace
+
+template <class T, class Make>
+std::shared_ptr<const T> ScheduleOrders::once(Known<T>& known, const PipelineSchedule& schedule,
+                                              const PipelineShape& shape, const Make& make) {
+  const Key key(schedule.name, shape.stages, shape.chunks, shape.microbatches);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = known.find(key); at != known.end()) return at->second;
+  }
+  auto made = std::make_shared<const T>(make());
   const std::lock_guard lock(mutex_);
-  return in_flight_.try_emplace(key, std::move(made)).first->second;
+  return known.try_emplace(key, std::move(made)).first->second;
+}
+
+std::shared_ptr<const PipelineOrder> ScheduleOrders::order(const PipelineSchedule& schedule,
+                                                           const PipelineShape& shape) {
+  return once(orders_, schedule, shape, [&] { return schedule.order(shape); });
+}
+
+std::shared_ptr<const std::vector<int>> ScheduleOrders::in_flight(const PipelineSchedule& schedule,
+                                                                  const PipelineShape& shape) {
+  return once(in_flight_, schedule, shape, [&] { return most_in_flight(schedule, shape, counted_items); });
 }
 
 }  // namespace shardscope

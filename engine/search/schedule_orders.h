@@ -29,9 +29,16 @@ class ScheduleOrders {
  private:
   static constexpr int64_t counted_items = 65536;
   using Key = std::tuple<std::string, int, int, int>;
+  template <class T>
+  using Known = std::map<Key, std::shared_ptr<const T>>;
+
+  template <class T, class Make>
+  std::shared_ptr<const T> once(Known<T>& known, const PipelineSchedule& schedule, const PipelineShape& shape,
+                                const Make& make);
+
   std::mutex mutex_;
-  std::map<Key, std::shared_ptr<const PipelineOrder>> orders_;
-  std::map<Key, std::shared_ptr<const std::vector<int>>> in_flight_;
+  Known<PipelineOrder> orders_;
+  Known<std::vector<int>> in_flight_;
 };
 
 }  // namespace shardscope
