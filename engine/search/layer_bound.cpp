@@ -22,16 +22,16 @@ class StrategyBound {
 
   // What all stages together do for a microbatch, as one stage would.
   double all_stages(const std::vector<int>& layers) {
-    all_stages_ = true;
     chunks_ = cut_layers(profile_.layers, layers);
-    return one_stage(true);
+    // Transfers behind all that a task computes are those of one stage.
+    return one_stage(true, 0);
   }
 
   Bound run(const std::vector<int>& chunks, bool coarse) {
     const auto stages = static_cast<size_t>(strategy_.pipeline);
     chunks_ = cut_layers(profile_.layers, chunks);
     Bound bound;
-    bound.seconds = stages == 1 ? one_stage(coarse) : pipeline(coarse);
+    bound.seconds = stages == 1 ? one_stage(coarse, 1) : pipeline(coarse);
     bound.memory_bytes = memory(coarse);
     if (!coarse)
       bound.likely_bytes = std::max(bound.memory_bytes, likely_memory(profile_, chunks_, stages, in_flight()));
@@ -90,9 +90,8 @@ class StrategyBound {
     return seconds;
   }
 
-  double one_stage(bool coarse) const {
-    // Transfers behind all that a task computes are those of one stage.
-    const double tails = all_stages_ ? 0 : 1;
+  // `tails`: of how many stages what is transferred behind all that a task computes counts.
+  double one_stage(bool coarse, double tails) const {
     const ChunkLayers& all = chunks_.front();
     const TaskSeconds of_forward = of_chunk(profile_.forward, all, false),
                       of_backward = of_chunk(profile_.backward, all, true);
@@ -252,7 +251,6 @@ class StrategyBound {
   int64_t microbatches_;
   const MachinePrices& prices_;
   ScheduleOrders& orders_;
-  bool all_stages_ = false;
   std::vector<ChunkLayers> chunks_;
 };
 

@@ -15,10 +15,11 @@ class MemoryOfLayers {
   MemoryOfLayers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads, bool stored,
                  bool coarse)
       : program_(program), parts_(parts), arena_(assign_buffers(program, graph, threads)) {
+    if (stored) std::erase_if(arena_.buffers, [](const Buffer& buffer) { return !buffer.persistent; });
+    reader_.assign(arena_.buffers.size(), -1);
+    sliced_.assign(arena_.buffers.size(), false);
     if (!stored) find_readers();
     if (!stored) find_sliced();
-    if (stored) std::erase_if(arena_.buffers, [](const Buffer& buffer) { return !buffer.persistent; });
-    sliced_.resize(arena_.buffers.size());
     find_passes();
     const std::vector<bool> of_states = coarse ? values_of_states(graph) : std::vector<bool>(graph.values.size());
     for (const Buffer& buffer : arena_.buffers) {
@@ -50,6 +51,18 @@ class MemoryOfLayers {
 
   std::vector<double> zeros() const { return std::vector<double>(static_cast<size_t>(parts_.count())); }
 
+  // By part the bytes of some buffers: at each position what it has more than at the one before.
+  using Changes = std::vector<std::vector<double>>;
+  Changes no_changes() const {
+    return Changes(static_cast<size_t>(parts_.count()), std::vector<double>(static_cast<size_t>(arena_.length) + 1));
+  }
+  void add_life(Changes& changes, size_t b) const {
+    const Buffer& buffer = arena_.buffers[b];
+    std::vector<double>& of_part = changes[static_cast<size_t>(part_of_[b])];
+    of_part[static_cast<size_t>(buffer.first)] += static_cast<double>(buffer.bytes);
+    of_part[static_cast<size_t>(buffer.last) + 1] -= static_cast<double>(buffer.bytes);
+  }
+
   void find_passes() {
     part_at_.resize(static_cast<size_t>(arena_.length));
     op_at_.assign(static_cast<size_t>(arena_.length), no_id);
@@ -67,7 +80,6 @@ class MemoryOfLayers {
   }
 
   void find_sliced() {
-    sliced_.assign(arena_.buffers.size(), false);
     for (const Task& task : program_.tasks) {
       for (const Instruction& instruction : task.instructions) {
         if (!instruction.as<Slice>() && !instruction.as<CollectiveStart>()) continue;
@@ -81,7 +93,6 @@ class MemoryOfLayers {
 
   // Per buffer the first part of which backward reads it.
   void find_readers() {
-    reader_.assign(arena_.buffers.size(), -1);
     for (const Task& task : program_.tasks) {
       if (task.phase != Phase::backward) continue;
       for (const Instruction& instruction : task.instructions) {
@@ -97,15 +108,13 @@ class MemoryOfLayers {
   }
 
   void add_rows() {
-    rows_.assign(static_cast<size_t>(parts_.count()), std::vector<double>(static_cast<size_t>(arena_.length) + 1));
+    rows_ = no_changes();
     for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
       // How long gradients wait to be summed within a pass, and what is sliced waits, is not the same in all orders.
       const bool is_within = backward_.has(buffer.first) && backward_.has(buffer.last);
       if (is_within && (buffer.category == MemoryCategory::gradients || sliced_[b])) continue;
-      std::vector<double>& row = rows_[static_cast<size_t>(part_of_[b])];
-      row[static_cast<size_t>(buffer.first)] += static_cast<double>(buffer.bytes);
-      row[static_cast<size_t>(buffer.last) + 1] -= static_cast<double>(buffer.bytes);
+      add_life(rows_, b);
     }
     for (std::vector<double>& row : rows_) {
       double sum = 0;
@@ -160,18 +169,16 @@ class MemoryOfLayers {
   void add_passing(const Pass& pass, std::vector<double>& most) {
     most = zeros();
     if (pass.first < 0) return;
-    std::vector<std::vector<double>> rows(most.size(), std::vector<double>(static_cast<size_t>(arena_.length) + 1));
+    Changes changes = no_changes();
     for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
       if (buffer.persistent || may_be_shared_[b] || !pass.has(buffer.first) || !pass.has(buffer.last)) continue;
-      std::vector<double>& row = rows[static_cast<size_t>(part_of_[b])];
-      row[static_cast<size_t>(buffer.first)] += static_cast<double>(buffer.bytes);
-      row[static_cast<size_t>(buffer.last) + 1] -= static_cast<double>(buffer.bytes);
+      add_life(changes, b);
     }
-    for (size_t part = 0; part < rows.size(); ++part) {
+    for (size_t part = 0; part < changes.size(); ++part) {
       double sum = 0;
       for (int q = 0; q <= pass.last; ++q) {
-        sum += rows[part][static_cast<size_t>(q)];
+        sum += changes[part][static_cast<size_t>(q)];
         const bool runs = pass.has(q) && op_at_[static_cast<size_t>(q)] != no_id;
         if (runs && part_at_[static_cast<size_t>(q)] == static_cast<int>(part)) most[part] = std::max(most[part], sum);
       }

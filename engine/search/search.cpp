@@ -73,8 +73,11 @@ class Search {
     try {
       const std::vector<Open> usual = usual_first();
       for (size_t first = 0; first < usual.size() && !is_over(); first += usual_round) {
-        plan_of(at_once, {usual.begin() + static_cast<std::ptrdiff_t>(first),
-                          usual.begin() + static_cast<std::ptrdiff_t>(std::min(first + usual_round, usual.size()))});
+        const std::vector<Open> round(
+            usual.begin() + static_cast<std::ptrdiff_t>(first),
+            usual.begin() + static_cast<std::ptrdiff_t>(std::min(first + usual_round, usual.size())));
+        for (const Open& open : round) open_[at_once].erase(open);
+        work_on(at_once, round, [&] { plan(round); });
         report();
       }
       int64_t rounds = 0;
@@ -190,10 +193,11 @@ class Search {
     return usual;
   }
 
-  void plan_of(Level level, const std::vector<Open>& round) {
-    for (const Open& open : round) open_[level].erase(open);
+  // What is cancelled is open again.
+  template <class Work>
+  void work_on(Level level, const std::vector<Open>& round, const Work& work) {
     try {
-      plan(round);
+      work();
     } catch (const Cancelled&) {
       open_[level].insert(round.begin(), round.end());
       throw;
@@ -215,13 +219,10 @@ class Search {
         round.push_back(first);
       }
     }
-    try {
+    work_on(level, round, [&] {
       if (level >= by_layers) plan(round);
       else tighten(round, level);
-    } catch (const Cancelled&) {
-      open.insert(round.begin(), round.end());
-      throw;
-    }
+    });
   }
 
   template <class Work>
