@@ -40,9 +40,8 @@ struct ListedValue {
 //   "slice 0:64"         elements of the last dimension, as Python counts them
 //   "rotary"             turned by their positions (ops/rotary.h): a sequence (length, features), or (length, heads,
 //                        size); "heads 4" cuts the features into heads, "base 500000" is not 10000
-//   "top_k 2"            choices of experts: the last dimension are their scores; then "sigmoid" (softmax),
-//   "normalised"
-//                        and "scale 2.5" (ops/top_k.h)
+//   "top_k 2"            choices of experts: the last dimension are their scores; then "sigmoid" (softmax where it
+//                        is not there), "normalised" and "scale 2.5" (ops/top_k.h)
 //   "dispatch r"         rows: sent to the experts that the top_k called r chose; "capacity 1.25" is a bound
 //                        (ops/dispatch.h)
 //   "expert_linear 512"  rows, each multiplied by the kernel of its expert

@@ -154,8 +154,8 @@ const JsonType<ScheduleConfig>& schedule_type() {
                    "add up, and the update runs once. Dropout and losses are those of the whole batch.")
           .written(
               "rematerialise", &ScheduleConfig::rematerialise,
-              names(
-                  R"("none", "full", "attention", "mlp", a pattern of names of ops such as "**/gelu", or a list of these)"),
+              names(R"("none", "full", "attention", "mlp", a pattern of names of ops such as "**/gelu", )"
+                    "or a list of these"),
               "Forward results that backward recomputes instead of keeping: `none`; `full`: all of a layer but "
               "what it passes on; `mlp`: that part of a layer; `attention`: scores, mask, softmax and weighted sum "
               "alone, of queries, keys and values that are kept, as Megatron's selective recomputation (saves memory "
