@@ -1,7 +1,6 @@
 """The machine, programs and libraries of a measurement, as lines of Markdown; and a limit of the instruction set that
 holds for all of them."""
 
-import ctypes
 import datetime
 import os
 import pathlib
@@ -38,25 +37,10 @@ def processor():
     return f"{name} (family {family}, model {model}), {most}"
 
 
-def onednn_version(program):
-    """Of the library that a program loads: "oneDNN 2.7.3"."""
-
-    class Version(ctypes.Structure):
-        _fields_ = [(name, ctypes.c_int) for name in ("major", "minor", "patch")]
-
-    library = re.search(r"libdnnl\S* => (\S+)", output_of("ldd", program))
-    if not library:
-        return "without oneDNN"
-    call = ctypes.CDLL(library[1]).dnnl_version
-    call.restype = ctypes.POINTER(Version)
-    version = call().contents
-    return f"oneDNN {version.major}.{version.minor}.{version.patch}"
-
-
 def program_versions(shardrun):
-    """"shardrun 0.1.0, oneDNN 2.7.3, Open MPI 4.1.4\""""
-    mpi = output_of("mpirun", "--version").partition("\n")[0].replace("mpirun (Open MPI)", "Open MPI")
-    return ", ".join([output_of(shardrun, "--version"), onednn_version(shardrun), mpi])
+    """"shardrun 0.1.0, build GCC 12.2.0, processor x86-64-v3, libraries Open MPI v4.1.4, oneDNN 2.6.3\""""
+    lines = output_of(shardrun, "--version").splitlines()
+    return ", ".join(re.sub(" +", " ", line) for line in lines if not line.startswith("commit"))
 
 
 def package_versions(python, packages):
