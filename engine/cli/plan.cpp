@@ -47,7 +47,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
   auto hosts = std::make_shared<HostArguments>();
   auto machine = std::make_shared<MachineArgument>();
   auto as_json = std::make_shared<bool>(false), steps = std::make_shared<bool>(false);
-  auto next = std::make_shared<bool>(false);
+  auto next = std::make_shared<bool>(false), each_layer = std::make_shared<bool>(false);
   arguments->add_to(*command);
   auto compare = std::make_shared<std::string>();
   hosts->add_list_to(*command);
@@ -61,6 +61,12 @@ void add_plan(CLI::App& app, CommandLine& line) {
                  "which setting, changed by one notch, makes the step shorter or saves memory: half an axis moved to "
                  "another, two axes in each other's place, twice or half the microbatches, rematerialisation, a ZeRO "
                  "stage more or less, pipeline schedule, overlap, layout mode")
+      ->excludes(json)
+      ->excludes(by_step);
+  command
+      ->add_flag("--each-layer", *each_layer,
+                 "a line for each parameter and collective; without it those that differ in the number of their layer "
+                 "alone share one")
       ->excludes(json)
       ->excludes(by_step);
   command
@@ -107,8 +113,8 @@ void add_plan(CLI::App& app, CommandLine& line) {
                "what each choice of a setting costs")
       .example("shardrun plan run.json --machine dgx_h100 --json | jq .seconds_per_step",
                "the predicted step time on another machine, for a script");
-  command->callback([&line, arguments, hosts, machine, as_json, steps, next, compare] {
-    line.action = [arguments, hosts, machine, as_json, steps, next, compare] {
+  command->callback([&line, arguments, hosts, machine, as_json, steps, next, compare, each_layer] {
+    line.action = [arguments, hosts, machine, as_json, steps, next, compare, each_layer] {
       if (!compare->empty()) {
         print_lines(compared(*arguments, *hosts, *machine, *compare));
         return exit_ok;
@@ -119,7 +125,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
         print_lines(what_next_text(what_next(plan)));
         return exit_ok;
       }
-      print_lines(*as_json ? plan_json(plan) : *steps ? plan_steps_text(plan) : plan_text(plan));
+      print_lines(*as_json ? plan_json(plan) : *steps ? plan_steps_text(plan) : plan_text(plan, *each_layer));
       return exit_ok;
     };
   });

@@ -12,8 +12,9 @@ namespace shardscope {
 // arrays it carries.
 std::string plan_json(const Plan& plan);
 
-// The same as tables for a person: parameters, memory, collectives, totals.
-std::string plan_text(const Plan& plan);
+// The same as tables for a person: parameters, memory, collectives, totals. What differs in the number of its layer
+// alone has one line: "params/layers/*/w1 ... x 80"; or a line each.
+std::string plan_text(const Plan& plan, bool each_layer);
 
 // Stages of a pipeline, a line each, and its bubble; empty without one.
 std::string pipeline_text(const Plan& plan);

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "engine/base/plural.h"
 #include "engine/base/units.h"
@@ -9,12 +10,48 @@
 #include "engine/cli/text_table.h"
 #include "engine/lint/lint.h"
 #include "engine/plan/host_groups.h"
+#include "engine/plan/time_causes.h"
 
 namespace shardscope {
 
 namespace {
 
 using Align = TextTable::Align;
+
+// Rows of a table of which those that differ only in the numbers of their last cell's name, as layers do, are one.
+struct LayerRow {
+  std::vector<std::string> cells;
+  std::string name, pattern;
+  int count = 0, layers = 0;
+};
+
+class LayerRows {
+ public:
+  explicit LayerRows(bool each_layer) : each_layer_(each_layer) {}
+
+  void add(std::vector<std::string> cells, std::string name, std::string pattern, int count) {
+    const std::string key = fmt::format("{}\n{}", each_layer_ ? name : pattern, fmt::join(cells, "\n"));
+    const auto [at, is_new] = of_key_.try_emplace(key, rows.size());
+    if (is_new || each_layer_) rows.push_back({std::move(cells), std::move(name), std::move(pattern)});
+    LayerRow& row = each_layer_ ? rows.back() : rows[at->second];
+    row.count += count;
+    if (++row.layers > 1) row.name = row.pattern;
+  }
+
+  std::vector<LayerRow> rows;
+
+ private:
+  bool each_layer_;
+  std::map<std::string, size_t> of_key_;
+};
+
+// "layers/3/w1" -> "layers/*/w1": the number of the layer, and not that of an array within it.
+std::string layer_pattern(const std::string& path) {
+  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  const auto first = std::ranges::find_if(path, is_digit);
+  return std::string(path.begin(), first) + (first == path.end() ? "" : "*") +
+         std::string(std::find_if_not(first, path.end(), is_digit), path.end());
+}
 
 std::string mesh_line(const Plan& plan) {
   std::vector<std::string> axes;
@@ -24,13 +61,24 @@ std::string mesh_line(const Plan& plan) {
          (hosts_text(plan).empty() ? "" : hosts_text(plan) + "\n");
 }
 
-std::string parameter_table(const Plan& plan) {
-  TextTable table({{"Parameter"}, {"Shape"}, {"Spec"}, {"Per device"}, {"Bytes", Align::right}});
+std::string parameter_table(const Plan& plan, bool each_layer) {
+  LayerRows rows(each_layer);
   for (const ParameterPlan& parameter : plan.parameters) {
     Shape local = local_shape(parameter.sharding, plan.mesh, parameter.shape);
-    table.add_row({fmt::format("{}", fmt::join(parameter.path, "/")), to_string(parameter.shape),
-                   parameter.named ? to_string(parameter.spec) : "replicated", to_string(local),
-                   bytes_text(static_cast<double>(element_count(local) * byte_size(parameter.dtype)))});
+    const std::string path = fmt::format("{}", fmt::join(parameter.path, "/"));
+    rows.add({to_string(parameter.shape), parameter.named ? to_string(parameter.spec) : "replicated", to_string(local),
+              bytes_text(static_cast<double>(element_count(local) * byte_size(parameter.dtype)))},
+             path, layer_pattern(path), 1);
+  }
+  const bool has_layers = std::ranges::any_of(rows.rows, [](const LayerRow& row) { return row.layers > 1; });
+  std::vector<TextTable::Column> columns = {
+      {"Parameter"}, {"Shape"}, {"Spec"}, {"Per device"}, {"Bytes", Align::right}};
+  if (has_layers) columns.push_back({"Layers", Align::right});
+  TextTable table(columns);
+  for (LayerRow& row : rows.rows) {
+    row.cells.insert(row.cells.begin(), row.name);
+    if (has_layers) row.cells.push_back(row.layers > 1 ? fmt::format("x {}", row.layers) : "");
+    table.add_row(std::move(row.cells));
   }
   return table.text();
 }
@@ -51,14 +99,12 @@ std::string memory_table(const Plan& plan) {
 }
 
 // A bucket has a line of cause for each array that it carries.
-std::string first_cause(const Plan& plan, const Instruction& instruction) {
-  const std::string cause = plan.cause(instruction);
-  size_t end = cause.find('\n');
-  if (end == std::string::npos) return cause;
-  return fmt::format("{}, and {} more", cause.substr(0, end), instruction.moved().size() - 1);
+std::string first_cause(const std::string& cause, size_t arrays) {
+  const size_t end = cause.find('\n');
+  return end == std::string::npos ? cause : fmt::format("{}, and {} more", cause.substr(0, end), arrays - 1);
 }
 
-std::string collective_table(const Plan& plan) {
+std::string collective_table(const Plan& plan, bool each_layer) {
   const bool has_hosts = plan.ranks_per_host.size() > 1;
   TextTable table({{"Collective"},
                    {"Axes"},
@@ -67,10 +113,10 @@ std::string collective_table(const Plan& plan) {
                    {"Sent", Align::right},
                    {"Phase"},
                    {"Cause"}});
+  LayerRows rows(each_layer);
   const auto add = [&](int stage, int position, int count) {
     const Instruction& instruction = plan.instructions(stage)[position];
     if (!is_collective(instruction.kind()) && instruction.kind() != InstructionKind::send) return;
-    const std::string times = count > 1 ? fmt::format(" x {}", count) : "";
     std::vector<std::string> axes;
     for (AxisIndex axis : instruction.axes()) axes.push_back(plan.mesh.axes()[axis].name);
     if (instruction.kind() == InstructionKind::send) {
@@ -78,35 +124,42 @@ std::string collective_table(const Plan& plan) {
     } else if (plan.program.stages > 1) {
       axes.push_back(fmt::format("on stage {}", stage));
     }
-    table.add_row({std::string(name(instruction.kind())), fmt::format("{}", fmt::join(axes, ",")),
-                   has_hosts ? fmt::format("{}/{}", instruction.group_size(), hosts_of_group(plan, instruction))
-                             : std::to_string(instruction.group_size()),
-                   bytes_text(static_cast<double>(instruction.payload_bytes())), bytes_text(instruction.wire_bytes()),
-                   std::string(name(instruction.phase)) + times,
-                   instruction.kind() == InstructionKind::send ? plan.instruction_name(instruction)
-                                                               : first_cause(plan, instruction)});
+    const bool is_send = instruction.kind() == InstructionKind::send;
+    const std::string cause = is_send ? plan.instruction_name(instruction) : plan.cause(instruction);
+    const size_t arrays = instruction.moved().size();
+    rows.add({std::string(name(instruction.kind())), fmt::format("{}", fmt::join(axes, ",")),
+              has_hosts ? fmt::format("{}/{}", instruction.group_size(), hosts_of_group(plan, instruction))
+                        : std::to_string(instruction.group_size()),
+              bytes_text(static_cast<double>(instruction.payload_bytes())), bytes_text(instruction.wire_bytes()),
+              std::string(name(instruction.phase))},
+             first_cause(cause, arrays), first_cause(pattern_of(cause), arrays), count);
   };
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     for (const auto& [position, count] : distinct_instructions(plan.program.main(stage))) add(stage, position, count);
+  }
+  for (LayerRow& row : rows.rows) {
+    if (row.count > 1) row.cells.back() += fmt::format(" x {}", row.count);
+    row.cells.push_back(row.name);
+    table.add_row(std::move(row.cells));
   }
   return table.empty() ? "No collectives\n" : table.text();
 }
 
 }  // namespace
 
-std::string plan_text(const Plan& plan) {
-  std::string text =
-      mesh_line(plan) + "\n" + parameter_table(plan) + "\n" + memory_table(plan) + "\n" + collective_table(plan) + "\n";
+std::string plan_text(const Plan& plan, bool each_layer) {
+  std::string text = mesh_line(plan) + "\n" + parameter_table(plan, each_layer) + "\n" + memory_table(plan) + "\n" +
+                     collective_table(plan, each_layer) + "\n";
   if (const std::string pipeline = pipeline_text(plan); !pipeline.empty()) text += pipeline + "\n";
   text += fmt::format("At its peak {:.1f} % of the arena is unused\n", plan.totals.fragmentation() * 100);
-  text += fmt::format("Each device sends {} and computes {:.2f} GFLOP a step, about {:.3g} s\n",
-                      bytes_text(plan.totals.wire_bytes_per_device), plan.totals.flops_per_device / 1e9,
-                      plan.totals.seconds_per_step);
+  text += fmt::format("Each device sends {} and computes {} a step, about {}\n",
+                      bytes_text(plan.totals.wire_bytes_per_device), flops_text(plan.totals.flops_per_device),
+                      seconds_text(plan.totals.seconds_per_step));
   const auto most_hidden =
       std::ranges::max_element(plan.simulation.communication, {}, &Simulation::Communication::hidden);
   if (most_hidden != plan.simulation.communication.end() && most_hidden->hidden > 0)
-    text += fmt::format("Collectives: {:.3g} s exposed, {:.3g} s hidden behind computation\n", most_hidden->exposed,
-                        most_hidden->hidden);
+    text += fmt::format("Collectives: {} exposed, {} hidden behind computation\n", seconds_text(most_hidden->exposed),
+                        seconds_text(most_hidden->hidden));
   if (!plan.bf16_products.empty()) text += fmt::format("bf16 matrix products: {}\n", plan.bf16_products);
   text += fmt::format("Plan {:016x}, made in {:.1f} ms\n", plan.hash, plan.planning_milliseconds);
   for (const Error& warning : plan.warnings) text += fmt::format("warning: {}\n", to_string(warning));

@@ -132,7 +132,8 @@ std::string bf16_products(const Plan& plan) {
   for (const Task& task : plan.program.tasks) {
     if (std::ranges::none_of(task.instructions, is_bf16_product)) continue;
     const std::string& how = plan.machine.device.bf16_products;
-    return how.empty() ? "not measured; 'shardrun calibrate' tells" : how;
+    const bool can_measure = plan.machine.device.kind == DeviceKind::host_cores;
+    return how.empty() && can_measure ? "not measured; 'shardrun calibrate' tells" : how;
   }
   return {};
 }
