@@ -14,7 +14,7 @@ struct ModelLimits {
   std::vector<int64_t> tensor, context, expert;  // sizes that a degree divides; empty: it can only be 1
   bool has_sequence = false;                     // dimensions batch, length, embed
   int64_t layers = 1;
-  int64_t rows = 1;  // of a batch
+  int64_t rows = 1;                    // of a batch
   std::vector<std::string> recompute;  // policies that the model can have: "selective" needs attention
 };
 ModelLimits model_limits(const RunConfig& config);
