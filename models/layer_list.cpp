@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "models/layer_readers.h"
-#include "models/layer_words.h"
-
 namespace shardscope {
 
 namespace {
 
 constexpr size_t most_layers = 10'000;
-constexpr const char* example_name = "input";
 
 bool too_many(const Shape& shape) {
   double numbers = 1;
@@ -21,23 +17,14 @@ bool too_many(const Shape& shape) {
   return numbers > static_cast<double>(most_numbers);
 }
 
-const std::vector<LayerReader>& readers() {
-  static const std::vector<LayerReader> all = [] {
-    std::vector<LayerReader> readers = array_layer_readers();
-    const std::vector<LayerReader> more = expert_layer_readers();
-    readers.insert(readers.end(), more.begin(), more.end());
-    return readers;
-  }();
-  return all;
-}
-
-const LayerReader& reader_of(const std::string& kind) {
+const LayerKind& kind_of(const std::string& name) {
+  static const std::vector<LayerKind> kinds = layer_kinds();
   std::vector<std::string> known;
-  for (const LayerReader& reader : readers()) {
-    if (kind == reader.name) return reader;
-    known.emplace_back(reader.name);
+  for (const LayerKind& kind : kinds) {
+    if (name == kind.name) return kind;
+    known.emplace_back(kind.name);
   }
-  throw Failure(Error{"unknown_layer", "unknown layer '" + kind + "'", "", name_hint(kind, known)});
+  throw Failure(Error{"unknown_layer", "unknown layer '" + name + "'", "", name_hint(name, known)});
 }
 
 // Takes "NAME =" from the front of the words.
@@ -46,7 +33,8 @@ std::string take_name(Words& words, const LayersBefore& layers) {
   const std::string name = words[0];
   words.erase(words.begin(), words.begin() + 2);
   const auto fits = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
-  if (!std::ranges::all_of(name, fits) || !std::isalpha(static_cast<unsigned char>(name[0])) || name == example_name) {
+  if (!std::ranges::all_of(name, fits) || !std::isalpha(static_cast<unsigned char>(name[0])) ||
+      name == listed_example) {
     fail_layer("'" + name + "' cannot be the name of a layer",
                "letters, digits and _, a letter first, such as \"h = linear 512\"; \"input\" is the example");
   }
@@ -68,13 +56,13 @@ int take_source(Words& words, const LayersBefore& layers) {
   return source;
 }
 
-void require_kind(const LayerReader& reader, const ListedValue& value) {
+void require_kind(const LayerKind& kind, const ListedValue& value) {
   if (value.kind == ListedValue::Kind::choices) {
-    fail_layer(fmt::format("'{}' is of an array, got the choices of a top_k layer", reader.name),
+    fail_layer(fmt::format("'{}' is of an array, got the choices of a top_k layer", kind.name),
                "\"dispatch\" takes them by their name; \"from\" says what a layer takes, such as \"linear 8 from x\"");
   }
-  if (value.kind == ListedValue::Kind::rows && !reader.takes_rows) {
-    fail_layer(fmt::format("'{}' is of an array, got rows at their experts", reader.name),
+  if (value.kind == ListedValue::Kind::rows && !kind.takes_rows) {
+    fail_layer(fmt::format("'{}' is of an array, got rows at their experts", kind.name),
                "\"expert_linear 512\" multiplies them, \"combine\" brings them back");
   }
 }
@@ -84,11 +72,11 @@ ListedLayer read_layer(const std::string& text, const LayersBefore& layers) {
   ListedLayer layer;
   layer.name = take_name(words, layers);
   if (words.empty()) fail_layer("an empty layer", "such as \"linear 512\"");
-  const LayerReader& reader = reader_of(words[0]);
+  layer.kind = &kind_of(words[0]);
   layer.inputs = {take_source(words, layers)};
   layer.before = layer.after = layers.value(layer.inputs[0]);
-  require_kind(reader, layer.before);
-  reader.read(words, layers, layer);
+  require_kind(*layer.kind, layer.before);
+  layer.kind->read(words, layers, layer);
   if (too_many(layer.after.shape)) {
     fail_layer(fmt::format("its result of {} is too large", to_string(layer.after.shape)),
                fmt::format("at most {} numbers in an example", most_numbers));
@@ -113,7 +101,7 @@ std::optional<size_t> unused_layer(const std::vector<ListedLayer>& layers) {
 std::string place_of(size_t layer) { return fmt::format("model.layers[{}]", layer); }
 
 void check_whole_list(const std::vector<ListedLayer>& layers, std::vector<Error>& errors) {
-  if (std::ranges::none_of(layers, &ListedLayer::has_parameters)) {
+  if (std::ranges::none_of(layers, [](const ListedLayer& layer) { return layer.kind->has_parameters; })) {
     errors.push_back(
         {"layer", "there is no layer with parameters", "model.layers", "such as [\"linear 512\", \"relu\"]"});
     return;
@@ -128,16 +116,6 @@ void check_whole_list(const std::vector<ListedLayer>& layers, std::vector<Error>
 }
 
 }  // namespace
-
-int LayersBefore::find(const std::string& name) const {
-  std::vector<std::string> known{example_name};
-  if (name == known[0]) return -1;
-  for (int i = 0; i < count(); ++i) {
-    if (layer(i).name == name) return i;
-    if (!layer(i).name.empty()) known.push_back(layer(i).name);
-  }
-  throw Failure(Error{"unknown_name", "no layer before this one is called '" + name + "'", "", name_hint(name, known)});
-}
 
 std::vector<ListedLayer> read_layers(const std::string& input, const TextList& layers, std::vector<Error>& errors) {
   std::vector<ListedLayer> read;
@@ -160,7 +138,7 @@ std::vector<ListedLayer> read_layers(const std::string& input, const TextList& l
   for (size_t i = 0; i < layers.size() && errors.empty(); ++i) {
     try {
       ListedLayer layer = read_layer(layers[i], {example, read});
-      counted += layer.has_parameters();
+      counted += layer.kind->has_parameters;
       layer.number = std::max(counted - 1, 0);
       read.push_back(std::move(layer));
     } catch (const Failure& failure) {

@@ -1,6 +1,9 @@
 #include "models/sequential.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
 
 #include "models/compute_dtype.h"
 #include "models/layer_list.h"
@@ -22,17 +25,22 @@ std::vector<Error> check_sequential(const OptionList& options) {
 }
 
 std::vector<Error> sequential_notes(const OptionList& options) {
-  using Kind = ListedLayer::Kind;
   std::vector<Error> errors, notes;
-  const std::vector<ListedLayer> layers = layers_of(options, errors);
   if (compute_dtype(options) == DType::f32) return notes;
-  const auto note = [&](Kind kind, const char* code, const char* message) {
-    if (std::ranges::find(layers, kind, &ListedLayer::kind) == layers.end()) return;
+  std::map<std::string, const char*> reported;  // message by code
+  for (const ListedLayer& layer : layers_of(options, errors)) {
+    if (layer.kind->f32_code) reported.emplace(layer.kind->f32_code, layer.kind->f32_note);
+  }
+  for (const auto& [code, message] : reported) {
     notes.push_back({code, message, "model.compute_dtype", "linear layers are what bf16 is for"});
-  };
-  note(Kind::conv, "conv_dtype", "convolutions are computed in f32 all the same");
-  note(Kind::expert_linear, "expert_dtype", "layers of experts are computed in f32 all the same");
+  }
   return notes;
+}
+
+std::string forms_of_layers() {
+  std::vector<std::string> forms;
+  for (const LayerKind& kind : layer_kinds()) forms.emplace_back(kind.form);
+  return fmt::format("one after the other, or joined by their names: {}", fmt::join(forms, ", "));
 }
 
 TensorType batch_of(const Shape& example, int64_t size) {
@@ -68,11 +76,7 @@ ModelDefinition sequential() {
           "a list of layers: linear, conv, activations, rotary, experts, joined by their names",
           {{"input", std::string("784"), true, 0, 0,
             "shape of an example: \"784\", \"16x64\" of a sequence, or \"28x28x1\" of a picture"},
-           {"layers", TextList{"linear 512", "relu", "linear 10"}, true, 0, 0,
-            "one after the other, or joined by their names: \"linear 512\", \"conv 16 3x3\", \"flatten\", \"relu\", "
-            "\"silu\", \"gelu\", \"gelu_exact\", \"soft_cap 30\", \"gated_silu\" (halves the width), \"slice 0:64\", "
-            "\"add h\", \"multiply h\", \"concatenate h\", \"rotary\", \"top_k 2\", \"dispatch r\", "
-            "\"expert_linear 512\", \"combine\""},
+           {"layers", TextList{"linear 512", "relu", "linear 10"}, true, 0, 0, forms_of_layers()},
            compute_dtype_option()},
           check_sequential,
           build_sequential,

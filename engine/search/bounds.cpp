@@ -82,8 +82,9 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
   const Topology topology(machine.levels, static_cast<int>(devices));
   const double share = share_of_rank(machine.device, ranks_on_host(machine, topology));
   const Stack stack = chosen_stack(config.stack);
-  rows_ = model_limits(config).rows;
-  for (const char* policy : {"none", "selective", "full"}) {
+  const ModelLimits limits = model_limits(config);
+  rows_ = limits.rows;
+  for (const std::string& policy : limits.recompute) {
     const RunConfig run = one_sequence(config, policy);
     ForwardGraph forward = build_forward(run);
     if (!forward.graph || !forward.run.errors.empty()) throw Failure(forward.run.errors);
@@ -92,7 +93,7 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
     seconds_[policy] = {work.seconds * static_cast<double>(rows_), work.of_experts * static_cast<double>(rows_),
                         stack.runs_here() ? work.of_attention * static_cast<double>(rows_) : 0};
     rows_of_expert_ = std::min(rows_of_expert_, work.rows_of_expert);
-    if (std::string(policy) != "none") continue;
+    if (policy != "none") continue;
     for (const State& state : graph.states) {
       const std::vector<std::string>* logical = &graph.values[state.before].logical;
       if (state.follows != no_id &&
@@ -113,7 +114,7 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
 Bound Bounds::of(const Candidate& candidate) const {
   const StrategyConfig& s = candidate.strategy;
   Bound bound;
-  // Another policy than the three recomputes something, and nothing less than none.
+  // Another policy recomputes something, and nothing less than none.
   const auto known = seconds_.find(s.recompute);
   const ProductSeconds& work = known == seconds_.end() ? seconds_.at("none") : known->second;
   const double stages = static_cast<double>(s.pipeline);

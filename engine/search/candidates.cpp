@@ -120,7 +120,7 @@ class Enumeration {
       if ((sequence && !may_split) || (has_effect && !allows("sequence_parallel", sequence ? "true" : "false")))
         continue;
       strategy_.sequence_parallel = sequence;
-      const bool has_replicas = strategy_.data > 1 && strategy_.fsdp == 1 && limits_.trains;
+      const bool has_replicas = strategy_.data > 1 && strategy_.fsdp == 1 && limits_.recompute.size() > 1;
       for (int64_t stage : numbers("zero", has_replicas ? std::vector<int64_t>{0, 1, 2} : std::vector<int64_t>{0})) {
         strategy_.zero = stage;
         choose_stages();
@@ -167,11 +167,9 @@ class Enumeration {
   }
 
   void choose_microbatches() {
-    const std::vector<std::string> policies =
-        limits_.trains ? std::vector<std::string>{"none", "selective", "full"} : std::vector<std::string>{"none"};
     for (int64_t size : numbers("microbatch_size", divisors(limits_.rows / strategy_.replicas()))) {
       if (!is_possible_pipeline(limits_.rows / strategy_.replicas() / size)) continue;
-      for (const std::string& policy : values("recompute", policies)) {
+      for (const std::string& policy : values("recompute", limits_.recompute)) {
         for (const std::string& mode : values(mode_key, {"as_written"})) {
           Candidate candidate{strategy_, mode == "fastest" ? LayoutMode::fastest : LayoutMode::as_written};
           candidate.strategy.microbatch_size = size;
@@ -216,7 +214,12 @@ ModelLimits model_limits(const RunConfig& config) {
   });
   for (const Op& op : graph.ops) limits.layers = std::max<int64_t>(limits.layers, op.place.layer + 1);
   limits.rows = forward.run.microbatch_rows;
-  limits.trains = config.trains();
+  limits.recompute = {"none"};
+  if (!config.trains()) return limits;
+  const bool attends =
+      std::ranges::any_of(graph.ops, [](const Op& op) { return op.place.part == LayerPart::attention; });
+  if (attends) limits.recompute.push_back("selective");
+  limits.recompute.push_back("full");
   return limits;
 }
 

@@ -14,8 +14,8 @@ struct ModelLimits {
   std::vector<int64_t> tensor, context, expert;  // sizes that a degree divides; empty: it can only be 1
   bool has_sequence = false;                     // dimensions batch, length, embed
   int64_t layers = 1;
-  int64_t rows = 1;  // of a batch
-  bool trains = true;
+  int64_t rows = 1;                    // of a batch
+  std::vector<std::string> recompute;  // policies that the model can have: "selective" needs attention
 };
 ModelLimits model_limits(const RunConfig& config);
 
@@ -43,7 +43,7 @@ struct Candidate {
 //   virtual_stages      1; with a pipeline also those of which the layers are a multiple; pipeline_schedule
 //                       1f1b, and of one chunk gpipe and zero_bubble
 //   microbatch_size     divisors of the sequences of a replica, with which the schedule can be
-//   recompute           none, selective, full (none alone without an optimizer)
+//   recompute           none, selective, full (none alone without an optimizer; no selective without attention)
 //   order               megatron: replicas within stages; with both replicas_outermost
 //   mode                as_written
 // `fixed` leaves those with its values alone; a fixed number may have values that are not listed here. Where a value

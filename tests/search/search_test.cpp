@@ -75,6 +75,8 @@ class SearchTest : public QObject {
                                         << some + QStringList{"pipeline=1", "recompute=none,full"};
     QTest::newRow("mixtral 4 experts") << std::string("mixtral_tiny") << std::string("\"dgx_h100\"") << 4
                                        << some + QStringList{"pipeline=1", "context=1", "recompute=none"};
+    QTest::newRow("layers without attention")
+        << std::string("workshop_gpipe") << std::string("\"dgx_h100\"") << 4 << some;
     QTest::newRow("qwen3 8 pipeline") << std::string("qwen3_tiny") << std::string("") << 8
                                       << some + QStringList{"context=1", "fsdp=1", "recompute=none", "zero=0,1"};
   }
