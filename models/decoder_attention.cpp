@@ -12,7 +12,8 @@ namespace {
 
 // Queries, keys or values: the linear layer that makes them, and what they are called.
 struct Heads {
-  ValueId weight, bias;  // no_id: none
+  LinearWeight weight;
+  ValueId bias;  // no_id: none
   int64_t count;
   std::string logical;  // "heads" or "kv_heads"
 };
@@ -22,7 +23,7 @@ const std::vector<std::string> head_dimensions(const Heads& heads) { return {"ba
 Heads own_heads(const DecoderModule& module, int64_t count, const std::string& logical) {
   const DecoderOptions& o = module.options();
   const int64_t size = count * o.head_size;
-  const ValueId weight = module.linear_weight(o.width, "embed", size, logical);
+  const LinearWeight weight = module.linear_weight(o.width, "embed", size, logical);
   return {weight, o.head_bias ? module.constant("bias", 0, {size}, {logical}) : no_id, count, logical};
 }
 
@@ -30,23 +31,20 @@ Heads own_heads(const DecoderModule& module, int64_t count, const std::string& l
 std::vector<Heads> joined_heads(const DecoderModule& module) {
   const DecoderOptions& o = module.options();
   const std::vector<int64_t> counts{o.heads, o.key_heads, o.key_heads};
-  SplitAttributes rows{o.in_out ? 1 : 0, {}};
+  const std::vector<std::string> names{"heads", "kv_heads", "kv_heads"};
+  std::vector<int64_t> sizes;
   int64_t all = 0;
-  for (int64_t count : counts) all += rows.sizes.emplace_back(count * o.head_size);
-  const std::vector<ValueId> weights =
-      module.module().append_all("split", {module.linear_weight(o.width, "embed", all, "")}, rows);
+  for (int64_t count : counts) all += sizes.emplace_back(count * o.head_size);
+  const std::vector<LinearWeight> weights = module.split(module.linear_weight(o.width, "embed", all, ""), sizes, names);
   std::vector<ValueId> biases(3, no_id);
   if (o.head_bias) {
-    biases = module.module().append_all("split", {module.constant("bias", 0, {all}, {""})},
-                                        SplitAttributes{0, rows.sizes}, "split_bias");
+    biases = module.module().append_all("split", {module.constant("bias", 0, {all}, {""})}, SplitAttributes{0, sizes},
+                                        "split_bias");
   }
   std::vector<Heads> heads;
   for (size_t i = 0; i < counts.size(); ++i) {
-    const std::string logical = i == 0 ? "heads" : "kv_heads";
-    module.graph().values[weights[i]].logical =
-        o.in_out ? std::vector<std::string>{"embed", logical} : std::vector<std::string>{logical, "embed"};
-    if (biases[i] != no_id) module.graph().values[biases[i]].logical = {logical};
-    heads.push_back({weights[i], biases[i], counts[i], logical});
+    if (biases[i] != no_id) module.graph().values[biases[i]].logical = {names[i]};
+    heads.push_back({weights[i], biases[i], counts[i], names[i]});
   }
   return heads;
 }
@@ -111,7 +109,7 @@ ValueId decoder_attention(const DecoderModule& module, ValueId x, const DecoderL
     context = ops.append("attention_sink", {context, attended[1], sinks});
   }
   const DecoderModule output = module.child(o.names.output);
-  const ValueId weight = output.linear_weight(o.heads * o.head_size, "heads", o.width, "embed");
+  const LinearWeight weight = output.linear_weight(o.heads * o.head_size, "heads", o.width, "embed");
   const ValueId y = output.multiply(context, weight, {"bshd", "(hd)", "e", "bse"}, {{'h', o.heads}});
   return o.output_bias ? output.module().add(y, output.constant("bias", 0, {o.width}, {"embed"})) : y;
 }

@@ -185,7 +185,7 @@ ValueId decoder_experts(const DecoderModule& module, ValueId x) {
   const DecoderOptions& o = module.options();
   Graph& graph = module.graph();
   const DecoderModule router = module.child(o.names.router), experts = module.child(o.names.experts);
-  const ValueId weight = router.weight({o.experts.count, o.width}, {"experts", "embed"});
+  const LinearWeight weight = router.linear_weight(o.width, "embed", o.experts.count, "experts");
   const ValueId bias = o.experts.router_bias ? router.constant("bias", 0, {o.experts.count}, {"experts"}) : no_id;
   std::vector<ValueId> scores{router.linear(x, weight, bias)};
   if (o.experts.choice_bias) scores.push_back(choice_bias(router));

@@ -2,8 +2,6 @@
 
 #include <tuple>
 
-#include "engine/ops/split.h"
-
 namespace shardscope {
 
 namespace {
@@ -14,20 +12,15 @@ ValueId bias_of(const DecoderModule& module, int64_t size, const std::string& lo
 
 ValueId up_layer(const DecoderModule& module, ValueId x, int64_t inner) {
   const DecoderOptions& o = module.options();
-  const ValueId weight = module.linear_weight(o.width, "embed", inner, "mlp");
+  const LinearWeight weight = module.linear_weight(o.width, "embed", inner, "mlp");
   return module.linear(x, weight, bias_of(module, inner, "mlp"));
 }
 
 // Gate and up of one parameter, without biases: parts of its rows.
 std::pair<ValueId, ValueId> joined_layers(const DecoderModule& module, ValueId x, int64_t inner) {
   const DecoderOptions& o = module.options();
-  const ValueId weight = module.linear_weight(o.width, "embed", 2 * inner, "");
-  const std::vector<ValueId> parts =
-      module.module().append_all("split", {weight}, SplitAttributes{o.in_out ? 1 : 0, {inner, inner}});
-  for (ValueId part : parts) {
-    module.graph().values[part].logical =
-        o.in_out ? std::vector<std::string>{"embed", "mlp"} : std::vector<std::string>{"mlp", "embed"};
-  }
+  const std::vector<LinearWeight> parts =
+      module.split(module.linear_weight(o.width, "embed", 2 * inner, ""), {inner, inner}, {"mlp", "mlp"});
   return {module.child("gate").linear(x, parts[0], no_id), module.child("up").linear(x, parts[1], no_id)};
 }
 
@@ -56,7 +49,7 @@ ValueId decoder_feed_forward(const DecoderModule& module, ValueId x, int64_t inn
     between = ops.append("multiply", {activate(ops, gate, o.activation), up});
   }
   const DecoderModule down = module.child(o.names.down);
-  const ValueId weight = down.linear_weight(inner, "mlp", o.width, "embed");
+  const LinearWeight weight = down.linear_weight(inner, "mlp", o.width, "embed");
   return down.linear(between, weight, bias_of(down, o.width, "embed"));
 }
 

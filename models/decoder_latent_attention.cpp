@@ -15,14 +15,14 @@ const DecoderNorm norm_of_rows{};  // RMS, epsilon 1e-6, whatever the config say
 
 // x (b, s, i) -> (b, s, rank), with a bias where the options say so.
 ValueId make_rows(const DecoderModule& module, ValueId x, int64_t rank) {
-  const ValueId weight = module.linear_weight(module.options().width, "embed", rank, "");
+  const LinearWeight weight = module.linear_weight(module.options().width, "embed", rank, "");
   return module.linear(x, weight, module.options().latent->bias ? module.constant("bias", 0, {rank}, {""}) : no_id);
 }
 
 // Rows (b, s, i) -> (b, s, heads, size).
 ValueId make_heads(const DecoderModule& module, ValueId rows, const std::string& row_name, int64_t size) {
   const int64_t heads = module.options().heads, in = module.graph().type(rows).shape[2];
-  const ValueId weight = module.linear_weight(in, row_name, heads * size, "heads");
+  const LinearWeight weight = module.linear_weight(in, row_name, heads * size, "heads");
   return module.multiply(rows, weight, {"bsi", "i", "(hd)", "bshd"}, {{'h', heads}},
                          {"batch", "length", "heads", "kv"});
 }
@@ -98,7 +98,7 @@ ValueId decoder_latent_attention(const DecoderModule& module, ValueId x, const D
                            attributes)[0];
   if (latent.value < size) context = split_last(module, context, latent.value, size - latent.value)[0];
   const DecoderModule output = module.child("o_proj");
-  const ValueId weight = output.linear_weight(o.heads * latent.value, "heads", o.width, "embed");
+  const LinearWeight weight = output.linear_weight(o.heads * latent.value, "heads", o.width, "embed");
   const ValueId y = output.multiply(context, weight, {"bshd", "(hd)", "e", "bse"}, {{'h', o.heads}});
   return latent.bias ? output.module().add(y, output.constant("bias", 0, {o.width}, {"embed"})) : y;
 }

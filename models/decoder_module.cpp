@@ -9,6 +9,7 @@
 #include "engine/ops/constant.h"
 #include "engine/ops/registry.h"
 #include "engine/ops/scale.h"
+#include "engine/ops/split.h"
 #include "models/initialisers.h"
 
 namespace shardscope {
@@ -34,48 +35,68 @@ ValueId DecoderModule::constant(const std::string& name, double value, Shape sha
   return module_.parameter(name, constant_initialiser(value, std::move(shape)), std::move(logical));
 }
 
-ValueId DecoderModule::linear_weight(int64_t in, const std::string& in_name, int64_t out,
-                                     const std::string& out_name) const {
-  return options_->in_out ? weight({in, out}, {in_name, out_name}) : weight({out, in}, {out_name, in_name});
+LinearWeight DecoderModule::linear_weight(int64_t in, const std::string& in_name, int64_t out,
+                                          const std::string& out_name) const {
+  LinearWeight result;
+  result.weight = options_->in_out ? weight({in, out}, {in_name, out_name}) : weight({out, in}, {out_name, in_name});
+  const DecoderAdapters& adapters = options_->adapters;
+  if (adapters.rank == 0 || std::ranges::find(adapters.targets, module_.path().back()) == adapters.targets.end())
+    return result;
+  const DecoderModule down = child("lora_A"), up = child("lora_B");
+  InitialiseAttributes initialiser;  // torch.nn.init.kaiming_uniform_ with a = sqrt(5)
+  initialiser.kind = InitialiseAttributes::Kind::uniform;
+  initialiser.scale = 1 / std::sqrt(static_cast<double>(in));
+  initialiser.key = down.key_of("weight");
+  initialiser.type.shape = {adapters.rank, in};
+  result.down = down.module_.parameter("weight", initialiser, {"", in_name});
+  result.up = up.constant("weight", 0, {out, adapters.rank}, {out_name, ""});
+  return result;
 }
 
-ValueId DecoderModule::linear(ValueId x, ValueId weight, ValueId bias) const {
+std::vector<LinearWeight> DecoderModule::split(const LinearWeight& joined, const std::vector<int64_t>& sizes,
+                                               const std::vector<std::string>& names) const {
+  std::vector<LinearWeight> parts(sizes.size(), {no_id, joined.down, no_id});
+  const auto cut = [&](const Module& module, ValueId whole, size_t dimension, ValueId LinearWeight::*member) {
+    const std::vector<ValueId> values =
+        module.append_all("split", {whole}, SplitAttributes{static_cast<int>(dimension), sizes});
+    for (size_t i = 0; i < values.size(); ++i) {
+      std::vector<std::string> logical = graph().values[whole].logical;
+      logical[dimension] = names[i];
+      graph().values[values[i]].logical = std::move(logical);
+      parts[i].*member = values[i];
+    }
+  };
+  cut(module_, joined.weight, options_->in_out ? 1 : 0, &LinearWeight::weight);
+  if (joined.up != no_id) cut(module_.child("lora_B"), joined.up, 0, &LinearWeight::up);
+  return parts;
+}
+
+ValueId DecoderModule::linear(ValueId x, const LinearWeight& weight, ValueId bias) const {
   const ValueId y = multiply(x, weight, {"bsi", "i", "o", "bso"});
   return bias == no_id ? y : module_.add(y, bias);
 }
 
-ValueId DecoderModule::multiply(ValueId x, ValueId weight, const LinearLabels& labels,
+ValueId DecoderModule::multiply(ValueId x, const LinearWeight& weight, const LinearLabels& labels,
                                 const std::vector<std::pair<char, int64_t>>& sizes,
                                 const std::vector<std::string>& logical) const {
   const std::string stored = options_->in_out ? labels.in + labels.out : labels.out + labels.in;
-  const ValueId y = module_.product(x, weight, labels.x + "," + stored + "->" + labels.result, "einsum", sizes);
+  const ValueId y = module_.product(x, weight.weight, labels.x + "," + stored + "->" + labels.result, "einsum", sizes);
   if (!logical.empty()) graph().values[y].logical = logical;
   return adapted(module_.cast(y, DType::f32), x, weight, labels, sizes);
 }
 
-ValueId DecoderModule::adapted(ValueId y, ValueId x, ValueId weight, const LinearLabels& labels,
+ValueId DecoderModule::adapted(ValueId y, ValueId x, const LinearWeight& weight, const LinearLabels& labels,
                                const std::vector<std::pair<char, int64_t>>& sizes) const {
-  const DecoderAdapters& adapters = options_->adapters;
-  if (adapters.rank == 0 || std::ranges::find(adapters.targets, module_.path().back()) == adapters.targets.end())
-    return y;
-  const Shape shape = graph().type(weight).shape;
-  const std::vector<std::string> logical = graph().values[weight].logical;
-  const DecoderModule down = child("lora_A"), up = child("lora_B");
-  InitialiseAttributes initialiser;  // torch.nn.init.kaiming_uniform_ with a = sqrt(5)
-  initialiser.kind = InitialiseAttributes::Kind::uniform;
-  initialiser.scale = 1 / std::sqrt(static_cast<double>(shape[1]));
-  initialiser.key = down.key_of("weight");
-  initialiser.type.shape = {adapters.rank, shape[1]};
-  const ValueId a = down.module_.parameter("weight", initialiser, {"", logical[1]});
-  const ValueId b = up.constant("weight", 0, {shape[0], adapters.rank}, {logical[0], ""});
+  if (weight.down == no_id) return y;
+  const Module down = module_.child("lora_A"), up = module_.child("lora_B");
   const auto sizes_in = [&](const std::string& text) {
     std::vector<std::pair<char, int64_t>> list = sizes;
     std::erase_if(list, [&](const auto& size) { return text.find(size.first) == std::string::npos; });
     return list;
   };
-  ValueId z = down.module_.product(x, a, labels.x + ",r" + labels.in + "->bsr", "einsum", sizes_in(labels.in));
-  z = up.module_.product(z, b, "bsr," + labels.out + "r->" + labels.result, "einsum", sizes_in(labels.out));
-  z = up.module_.append("scale", {up.module_.cast(z, DType::f32)}, ScaleAttributes{adapters.scale});
+  ValueId z = down.product(x, weight.down, labels.x + ",r" + labels.in + "->bsr", "einsum", sizes_in(labels.in));
+  z = up.product(z, weight.up, "bsr," + labels.out + "r->" + labels.result, "einsum", sizes_in(labels.out));
+  z = up.append("scale", {up.cast(z, DType::f32)}, ScaleAttributes{options_->adapters.scale});
   graph().values[z].logical = graph().values[y].logical;
   return module_.add(y, z, "add_adapter");
 }

@@ -8,6 +8,11 @@
 
 namespace shardscope {
 
+// The weight of a linear layer, and its adapter where it has one: down (rank, in), up (out, rank), else no_id.
+struct LinearWeight {
+  ValueId weight = no_id, down = no_id, up = no_id;
+};
+
 // A module of a decoder, whose parameters have names and shapes as on disk. First values that no file gives are
 // random: of each parameter by the run's seed and its name, whatever other parameters there are.
 class DecoderModule {
@@ -24,18 +29,22 @@ class DecoderModule {
   // Normal with the options' deviation.
   ValueId weight(Shape shape, std::vector<std::string> logical, const std::string& name = "weight") const;
   ValueId constant(const std::string& name, double value, Shape shape, std::vector<std::string> logical) const;
-  // Of a linear layer from `in` to `out`: "weight" as the options store it, its dimensions called so.
-  ValueId linear_weight(int64_t in, const std::string& in_name, int64_t out, const std::string& out_name) const;
+  // Of a linear layer from `in` to `out`: "weight" as the options store it, its dimensions called so. Its adapter,
+  // where the options say that it has one: parameters lora_A/weight and lora_B/weight.
+  LinearWeight linear_weight(int64_t in, const std::string& in_name, int64_t out, const std::string& out_name) const;
+  // The weights of layers that are stored as one, which give so many elements each, called so.
+  std::vector<LinearWeight> split(const LinearWeight& joined, const std::vector<int64_t>& sizes,
+                                  const std::vector<std::string>& names) const;
 
   // x (b, s, in) -> (b, s, out), with a bias where `bias` is a value.
-  ValueId linear(ValueId x, ValueId weight, ValueId bias) const;
-  // The product of x with a weight as linear_weight() makes it, in f32, and with the module's adapter where it has one.
+  ValueId linear(ValueId x, const LinearWeight& weight, ValueId bias) const;
+  // The product of x with a weight and its adapter, in f32.
   // Labels of x, of the rows that the weight takes, of those it gives, and of the result: "bse", "e", "(hd)", "bshd".
   // `logical`: names of the result's dimensions, where they are not those of x and the weight.
   struct LinearLabels {
     std::string x, in, out, result;
   };
-  ValueId multiply(ValueId x, ValueId weight, const LinearLabels& labels,
+  ValueId multiply(ValueId x, const LinearWeight& weight, const LinearLabels& labels,
                    const std::vector<std::pair<char, int64_t>>& sizes = {},
                    const std::vector<std::string>& logical = {}) const;
   // An array of one number.
@@ -43,8 +52,8 @@ class DecoderModule {
 
  private:
   Key key_of(const std::string& name) const;
-  // y plus what the adapter of this module makes of x: parameters lora_A/weight (rank, in), lora_B/weight (out, rank).
-  ValueId adapted(ValueId y, ValueId x, ValueId weight, const LinearLabels& labels,
+  // y plus what the weight's adapter makes of x.
+  ValueId adapted(ValueId y, ValueId x, const LinearWeight& weight, const LinearLabels& labels,
                   const std::vector<std::pair<char, int64_t>>& sizes) const;
 
   Module module_;

@@ -26,17 +26,12 @@ std::optional<DType> read_dtype(ModelConfig& fields) {
   return now == "bfloat16" ? DType::bf16 : now == "float16" ? DType::f16 : DType::f32;
 }
 
-void read_adapters(const OptionList& options, DecoderOptions& decoder, std::vector<Error>& errors) {
+void read_adapters(const OptionList& options, DecoderOptions& decoder) {
   DecoderAdapters& adapters = decoder.adapters;
   adapters.rank = integer_option(options, "lora.rank");
   if (adapters.rank == 0) return;
   adapters.scale = real_option(options, "lora.alpha") / static_cast<double>(adapters.rank);
   adapters.targets = list_option(options, "lora.targets");
-  const bool joined = !decoder.names.joined_heads.empty() || !decoder.names.joined_gate.empty();
-  if (!decoder.in_out && !joined) return;
-  errors.push_back({"no_adapters", "adapters of a family whose layers are joined or stored as (in, out)", "model.lora",
-                    "a family with a weight (out, in) for each layer, such as llama; or \"frozen\""});
-  adapters.rank = 0;
 }
 
 // The decoder that the options name, for sequences of `length` positions. Throws Failure where no config can be read.
@@ -55,7 +50,7 @@ DecoderOptions read_decoder(const OptionList& options, int64_t length, std::vect
   DecoderOptions decoder = family->read(fields, length);
   decoder.dtype = read_dtype(fields);
   fields.finish();
-  read_adapters(options, decoder, errors);
+  read_adapters(options, decoder);
   return decoder;
 }
 
@@ -86,8 +81,8 @@ Graph build_huggingface(const OptionList& options, const ModelContext& context) 
   DecoderOptions decoder = read_decoder(options, 1, errors);
   const int64_t length =
       context.sequence_length > 0 ? context.sequence_length : std::min(decoder.positions, longest_by_default);
-  if (context.sequence_length > 0) decoder = read_decoder(options, length, errors);
   if (!errors.empty()) throw Failure(std::move(errors));
+  decoder = read_decoder(options, length, errors);  // positions may depend on the length
   if (decoder.learned_positions && length > decoder.positions) {
     throw Failure(Error{"out_of_range",
                         fmt::format("{} positions, and the model has learned {}", length, decoder.positions),
@@ -156,8 +151,9 @@ ModelDefinition::Description describe(const OptionList& options, DType parameter
   ExpertArrays experts = ExpertArrays::joined;
   if (family && family->text == "mixtral") experts = ExpertArrays::mixtral;
   if (family && (family->text == "qwen3_moe" || family->text == "deepseek_v3")) experts = ExpertArrays::by_expert;
+  const DecoderOptions decoder = read_decoder(options, 1, errors);
   return {std::filesystem::path(config.file).parent_path().string(), print_json(config.document), experts,
-          read_decoder(options, 1, errors).adapters.scale};
+          decoder.adapters.scale, decoder.in_out};
 }
 
 }  // namespace

@@ -141,6 +141,26 @@ std::optional<TextList> ModelConfig::texts(const std::string& field, const std::
   return list;
 }
 
+std::optional<std::vector<double>> ModelConfig::numbers(const std::string& field, int64_t count, double low,
+                                                        double high) {
+  const JsonNode* node = expect(field, NodeKind::array, "a list of numbers");
+  if (!node) return std::nullopt;
+  std::vector<double> list;
+  for (const JsonNode& item : node->items) {
+    const bool number = item.is(NodeKind::number) || item.is(NodeKind::integer);
+    const double value = item.is(NodeKind::integer) ? static_cast<double>(item.integer) : item.number;
+    if (!number || value < low || value > high) {
+      fail(field, "out_of_range", fmt::format("{} is out of range", describe(item)),
+           fmt::format("numbers of {} to {}", low, high));
+      return std::nullopt;
+    }
+    list.push_back(value);
+  }
+  if (std::ssize(list) == count) return list;
+  fail(field, "wrong_count", fmt::format("it has {}, expected {}", counted(std::ssize(list), "number"), count));
+  return std::nullopt;
+}
+
 std::vector<int64_t> ModelConfig::integers(const std::string& field, int64_t low, int64_t high) {
   const JsonNode* node = expect(field, NodeKind::array, "a list of integers");
   std::vector<int64_t> list;

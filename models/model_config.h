@@ -32,6 +32,8 @@ class ModelConfig {
   std::string text(const std::string& field, const std::string& otherwise, const std::vector<std::string>& choices);
   // A list of texts, each one of the choices; nothing where it is missing.
   std::optional<TextList> texts(const std::string& field, const std::vector<std::string>& choices);
+  // A list of numbers, so many; nothing where it is missing.
+  std::optional<std::vector<double>> numbers(const std::string& field, int64_t count, double low, double high);
   // A list of integers.
   std::vector<int64_t> integers(const std::string& field, int64_t low, int64_t high);
   // An object in this one; nothing where it is missing.

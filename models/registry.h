@@ -55,6 +55,7 @@ struct ModelDefinition {
     std::string folder, config;
     ExpertArrays experts = ExpertArrays::joined;  // as files of this family have them
     double adapter_scale = 0;                     // by which its adapters count
+    bool in_out = false;                          // weights of linear layers are (in, out), else (out, in)
   };
   Description (*describe)(const OptionList& options, DType parameters) = nullptr;
   // The type that its files say it is meant for; nothing where they do not say. Nullptr: it has no files.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace shardscope {
 
@@ -10,7 +11,7 @@ namespace {
 
 using RotaryKind = RotaryScaling::Kind;
 
-const std::vector<std::string> kinds{"default", "linear", "dynamic", "llama3", "yarn"};
+const std::vector<std::string> kinds{"default", "linear", "dynamic", "llama3", "yarn", "longrope"};
 
 int64_t turned_size(ModelConfig& config, const std::string& field, double partial, int64_t head_size) {
   const auto size = static_cast<int64_t>(static_cast<double>(head_size) * partial);
@@ -30,6 +31,22 @@ double yarn_attention(ModelConfig& parameters, double factor) {
   return yarn_magnitude(factor);
 }
 
+// longrope: attention_factor, or by the factor, which is positions / original_positions unless it is given.
+void read_longrope(ModelConfig& parameters, RotaryScaling& scaling) {
+  const int64_t count = scaling.size / 2;
+  const auto factors = [&](const char* field) {
+    if (!parameters.says(field)) parameters.fail(field, "missing_key", fmt::format("'{}' is missing", field));
+    return parameters.numbers(field, count, 1e-6, 1e6).value_or(std::vector<double>(static_cast<size_t>(count), 1));
+  };
+  scaling.short_factors = factors("short_factor");
+  scaling.long_factors = factors("long_factor");
+  const auto original = static_cast<double>(scaling.original_positions);
+  const double factor =
+      parameters.maybe_number("factor", 1e-6, 1e6).value_or(static_cast<double>(scaling.positions) / original);
+  const double magnitude = factor <= 1 || original <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original));
+  scaling.magnitude = parameters.maybe_number("attention_factor", 0, 1e6).value_or(magnitude);
+}
+
 }  // namespace
 
 RotaryScaling read_rotary_parameters(ModelConfig& parameters, const RotaryDefaults& defaults) {
@@ -45,6 +62,12 @@ RotaryScaling read_rotary_parameters(ModelConfig& parameters, const RotaryDefaul
   scaling.sequence = defaults.sequence;
   if (scaling.kind == RotaryKind::standard) {
     parameters.without_effect({"factor"});
+    return scaling;
+  }
+  if (scaling.kind == RotaryKind::longrope) {
+    const int64_t original = parameters.integer("original_max_position_embeddings", defaults.positions);
+    scaling.original_positions = defaults.original_positions.value_or(original);
+    read_longrope(parameters, scaling);
     return scaling;
   }
   scaling.factor = parameters.number("factor", std::nullopt, 1e-6, 1e6);

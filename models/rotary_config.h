@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "models/model_config.h"
 #include "models/rotary_frequencies.h"
 
@@ -14,6 +16,8 @@ struct RotaryDefaults {
   int64_t positions = 0;       // the config's maximum
   int64_t sequence = 0;        // of the run
   bool takes_partial = false;  // reads "partial_rotary_factor"
+  // What the config itself says, which goes before the parameters' "original_max_position_embeddings".
+  std::optional<int64_t> original_positions = {};
 };
 RotaryScaling read_rotary(ModelConfig& config, const RotaryDefaults& defaults);
 

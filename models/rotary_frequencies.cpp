@@ -51,6 +51,8 @@ double dynamic_theta(const RotaryScaling& scaling) {
 
 RotaryAttributes rotary_attributes(const RotaryScaling& scaling) {
   using Kind = RotaryScaling::Kind;
+  const std::vector<double>& factors =
+      scaling.sequence > scaling.original_positions ? scaling.long_factors : scaling.short_factors;
   const double theta = scaling.kind == Kind::dynamic ? dynamic_theta(scaling) : scaling.theta;
   RotaryAttributes attributes;
   attributes.magnitude = static_cast<float>(scaling.magnitude);
@@ -59,6 +61,7 @@ RotaryAttributes rotary_attributes(const RotaryScaling& scaling) {
     if (scaling.kind == Kind::linear) frequency /= scaling.factor;
     if (scaling.kind == Kind::llama3) frequency = llama3_frequency(scaling, frequency);
     if (scaling.kind == Kind::yarn) frequency = yarn_frequency(scaling, i, frequency);
+    if (scaling.kind == Kind::longrope) frequency /= factors[static_cast<size_t>(i)];
     attributes.frequencies.push_back(static_cast<float>(frequency));
   }
   return attributes;

@@ -34,7 +34,7 @@ std::vector<Arrays> files_of(Arrays arrays, int64_t most_bytes) {
   return files;
 }
 
-void write_file(CheckpointReader& checkpoint, Arrays arrays, double adapter_scale, const std::string& path) {
+void write_file(CheckpointReader& checkpoint, Arrays arrays, const ModelExport& how, const std::string& path) {
   std::vector<NamedArray> named;
   for (const ExportedArray& array : arrays) named.push_back({array.name, array.type});
   write_new_file(path, "");
@@ -42,7 +42,7 @@ void write_file(CheckpointReader& checkpoint, Arrays arrays, double adapter_scal
   std::vector<std::byte> bytes;
   for (size_t i = 0; i < arrays.size(); ++i) {
     for_each_chunk(arrays[i].type, [&](const Box& box) {
-      read(checkpoint, arrays[i], adapter_scale, box, bytes);
+      read(checkpoint, arrays[i], how, box, bytes);
       file.write(i, box, bytes);
     });
   }
@@ -54,12 +54,12 @@ void write_file(CheckpointReader& checkpoint, Arrays arrays, double adapter_scal
 void export_model(CheckpointReader& checkpoint, const std::string& folder, const ModelExport& how) {
   const std::vector<ExportedArray> arrays = exported_arrays(checkpoint.index(), how.experts);
   const std::vector<Arrays> files = files_of(arrays, how.most_bytes);
-  if (files.size() == 1) return write_file(checkpoint, files[0], how.adapter_scale, folder + "/model.safetensors");
+  if (files.size() == 1) return write_file(checkpoint, files[0], how, folder + "/model.safetensors");
   nlohmann::ordered_json map = nlohmann::ordered_json::object();
   int64_t bytes = 0;
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, files.size());
-    write_file(checkpoint, files[i], how.adapter_scale, folder + "/" + name);
+    write_file(checkpoint, files[i], how, folder + "/" + name);
     for (const ExportedArray& array : files[i]) {
       map[array.name] = name;
       bytes += array.type.bytes();

@@ -11,6 +11,7 @@ namespace shardscope {
 struct ModelExport {
   ExpertArrays experts = ExpertArrays::joined;
   double adapter_scale = 0;  // of adapters, which are added to the weights that they belong to
+  bool in_out = false;       // weights with adapters are (in, out), else (out, in)
   int64_t most_bytes = 5'000'000'000;
 };
 

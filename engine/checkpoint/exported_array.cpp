@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <span>
 
@@ -62,19 +63,21 @@ std::vector<float> read_floats(CheckpointReader& checkpoint, const CheckpointSta
   return values;
 }
 
-// values (rows, in) += scale (rows, rank) (rank, in), summed in double.
-void add_adapter(CheckpointReader& checkpoint, const ExportedArray& array, double scale, const Box& box,
+// Adds scale (out, rank) (rank, in), summed in double, to a box of the weight.
+void add_adapter(CheckpointReader& checkpoint, const ExportedArray& array, const ModelExport& how, const Box& box,
                  std::vector<float>& values) {
-  const int64_t rank = array.down->type.shape[0], rows = box.size[0], columns = box.size[1];
-  const std::vector<float> up = read_floats(checkpoint, *array.up, {{box.start[0], 0}, {rows, rank}});
-  const std::vector<float> down = read_floats(checkpoint, *array.down, {{0, box.start[1]}, {rank, columns}});
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; ++c) {
-      double sum = 0;
-      for (int64_t k = 0; k < rank; ++k)
-        sum += static_cast<double>(up[static_cast<size_t>(r * rank + k)]) * down[static_cast<size_t>(k * columns + c)];
-      values[static_cast<size_t>(r * columns + c)] += static_cast<float>(scale * sum);
+  const size_t in = how.in_out ? 0 : 1, out = 1 - in;
+  const int64_t rank = array.down->type.shape[0], ins = box.size[in], columns = box.size[1];
+  const std::vector<float> up = read_floats(checkpoint, *array.up, {{box.start[out], 0}, {box.size[out], rank}});
+  const std::vector<float> down = read_floats(checkpoint, *array.down, {{0, box.start[in]}, {rank, ins}});
+  for (int64_t at = 0; at < element_count(box.size); ++at) {
+    const std::array<int64_t, 2> place{at / columns, at % columns};
+    double sum = 0;
+    for (int64_t k = 0; k < rank; ++k) {
+      sum += static_cast<double>(up[static_cast<size_t>(place[out] * rank + k)]) *
+             down[static_cast<size_t>(k * ins + place[in])];
     }
+    values[static_cast<size_t>(at)] += static_cast<float>(how.adapter_scale * sum);
   }
 }
 
@@ -102,7 +105,7 @@ std::vector<ExportedArray> exported_arrays(const CheckpointIndex& index, ExpertA
   return arrays;
 }
 
-void read(CheckpointReader& checkpoint, const ExportedArray& array, double adapter_scale, const Box& box,
+void read(CheckpointReader& checkpoint, const ExportedArray& array, const ModelExport& how, const Box& box,
           std::vector<std::byte>& out) {
   Box of_state = array.part;
   const size_t skipped = array.part.start.size() - box.start.size();
@@ -116,7 +119,7 @@ void read(CheckpointReader& checkpoint, const ExportedArray& array, double adapt
     return checkpoint.read({&request, 1});
   }
   std::vector<float> values = read_floats(checkpoint, *array.state, of_state);
-  add_adapter(checkpoint, array, adapter_scale, box, values);
+  add_adapter(checkpoint, array, how, box, values);
   cast_floats(DType::f32, std::as_bytes(std::span(values)), array.type.dtype, out);
 }
 

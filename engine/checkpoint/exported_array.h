@@ -21,7 +21,7 @@ struct ExportedArray {
 std::vector<ExportedArray> exported_arrays(const CheckpointIndex& index, ExpertArrays experts);
 
 // The elements of a box of it, in its type.
-void read(CheckpointReader& checkpoint, const ExportedArray& array, double adapter_scale, const Box& box,
+void read(CheckpointReader& checkpoint, const ExportedArray& array, const ModelExport& how, const Box& box,
           std::vector<std::byte>& out);
 
 }  // namespace shardscope

@@ -135,7 +135,7 @@ int export_to_folder(CheckpointReader& reader, const std::string& out) {
       const fs::path file = fs::path(model.folder) / name;
       if (fs::is_regular_file(file)) fs::copy_file(file, part / name);
     }
-    export_model(reader, part.string(), {model.experts, model.adapter_scale});
+    export_model(reader, part.string(), {model.experts, model.adapter_scale, model.in_out});
     fs::rename(part, out);
   } catch (const fs::filesystem_error& error) {
     fs::remove_all(part);

@@ -71,8 +71,7 @@ inline Bytes image_of(const CheckpointIndex& index, int file, const std::map<std
 // Writes a checkpoint as the ranks of a mesh do, one after the other, and returns its path.
 inline std::string make_checkpoint(CheckpointFolder& folder, const std::string& path, const FileCalls& calls,
                                    const std::vector<StoredState>& states, const Mesh& mesh, int64_t step,
-                                   int keep = 100) {
-  const std::map<std::string, Bytes> values = made_values(states, step);
+                                   const std::map<std::string, Bytes>& values, int keep = 100) {
   CheckpointIndex index = lay_out_checkpoint(states, mesh);
   index.model = "made";
   index.step = step;
@@ -82,6 +81,12 @@ inline std::string make_checkpoint(CheckpointFolder& folder, const std::string& 
   }
   folder.complete(index, keep);
   return path + "/" + step_folder_name(step);
+}
+
+inline std::string make_checkpoint(CheckpointFolder& folder, const std::string& path, const FileCalls& calls,
+                                   const std::vector<StoredState>& states, const Mesh& mesh, int64_t step,
+                                   int keep = 100) {
+  return make_checkpoint(folder, path, calls, states, mesh, step, made_values(states, step), keep);
 }
 
 inline std::string make_checkpoint(const std::string& path, const std::vector<StoredState>& states, const Mesh& mesh,

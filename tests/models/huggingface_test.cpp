@@ -159,6 +159,16 @@ class HuggingfaceTest : public QObject {
     add("unknown rotary field", "\"vocab_size\"",
         "\"rope_parameters\": {\"rope_type\": \"default\", \"low\": 1}, \"vocab_size\"", "unknown_field",
         "rope_parameters.low");
+    const char* longrope = "\"rope_scaling\": {\"rope_type\": \"longrope\", \"short_factor\": [1, 2]}, \"vocab_size\"";
+    add("no long factors", "\"vocab_size\"", longrope, "missing_key", "rope_scaling.long_factor");
+    add("too many long factors", "\"vocab_size\"",
+        "\"rope_scaling\": {\"rope_type\": \"longrope\", \"short_factor\": [1, 2], \"long_factor\": [1, 2, 3]},"
+        " \"vocab_size\"",
+        "wrong_count", "rope_scaling.long_factor");
+    add("a factor of zero", "\"vocab_size\"",
+        "\"rope_scaling\": {\"rope_type\": \"longrope\", \"short_factor\": [0, 2], \"long_factor\": [1, 2]},"
+        " \"vocab_size\"",
+        "out_of_range", "rope_scaling.short_factor");
     add("contradicting factors", "\"vocab_size\"",
         "\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 4, \"high_freq_factor\": 1},"
         " \"vocab_size\"",

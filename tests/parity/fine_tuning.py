@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Makes tests/golden/fine_tuning.json anew, or with --check compares it, from transformers and PyTorch on CPU: losses of
 twenty steps of AdamW that train all parameters of a case of transformers_decoders.json, all but those whose names match
-`frozen` (a regular expression), or the low-rank adapters of `lora` alone (as peft has them: y + alpha / rank B A x, in
-the modules whose last names are `targets`); and the norms of the trained parameters behind them. Weights of adapters,
-too, are functions of name and index. Environment: as transformers_decoders.py says.
+`frozen` (a regular expression), or the low-rank adapters of `lora` alone, as peft has them, in the modules whose last
+names are `targets`; and the norms of the trained parameters behind them. Weights of adapters, too, are functions of name and index. Environment: as transformers_decoders.py says, and peft (0.21.2).
 
     ENV/bin/python tests/parity/fine_tuning.py --check
 """
@@ -14,6 +13,7 @@ import pathlib
 import re
 import sys
 
+import peft
 import torch
 from transformers_decoders import DECAY, RATE, loss_of, make_model, weight_values
 
@@ -22,29 +22,18 @@ PATH = FOLDER / "fine_tuning.json"
 STEPS = 20
 
 
-class Adapted(torch.nn.Module):
-    def __init__(self, base, name, rank, alpha):
-        super().__init__()
-        self.base, self.scale = base, alpha / rank
-        rows, columns = base.weight.shape
-        self.a = torch.nn.Parameter(weight_values(f"{name}.lora_A.weight", (rank, columns)))
-        self.b = torch.nn.Parameter(weight_values(f"{name}.lora_B.weight", (rows, rank)))
-
-    def forward(self, x):
-        return self.base(x) + self.scale * ((x @ self.a.T) @ self.b.T)
-
-
 def trained_parameters(model, case):
     if "lora" not in case:
         return {name: parameter for name, parameter in model.named_parameters()
                 if not re.search(case.get("frozen", "^$"), name)}
+    lora = case["lora"]
+    peft.get_peft_model(model, peft.LoraConfig(r=lora["rank"], lora_alpha=lora["alpha"], target_modules=lora["targets"]))
     trained = {}
-    for name, module in list(model.named_modules()):
-        if name.split(".")[-1] not in case["lora"]["targets"]:
-            continue
-        adapted = Adapted(module, name, case["lora"]["rank"], case["lora"]["alpha"])
-        setattr(model.get_submodule(name.rpartition(".")[0]), name.split(".")[-1], adapted)
-        trained[f"{name}.lora_A.weight"], trained[f"{name}.lora_B.weight"] = adapted.a, adapted.b
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "lora_" in name:
+                trained[name := name.replace(".default", "")] = parameter
+                parameter.copy_(weight_values(name, tuple(parameter.shape)))
     return trained
 
 

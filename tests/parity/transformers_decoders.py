@@ -51,7 +51,7 @@ def signs(name, projection, count):
 def make_model(config):
     settings = {key: value for key, value in config.items() if key != "model_type"}
     made = transformers.AutoConfig.for_model(config["model_type"], **settings)
-    made._attn_implementation = "eager"
+    made._attn_implementation = made._experts_implementation = "eager"
     model = transformers.AutoModelForCausalLM.from_config(made).float().train()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
