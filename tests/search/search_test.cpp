@@ -194,6 +194,29 @@ class SearchTest : public QObject {
     }
   }
 
+  // What is done until a report, single changes of the best among it, does not depend on who does it.
+  void a_search_that_ends_early_is_the_same_with_any_number_of_threads() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 16);
+    request.result_when_stopped = true;
+    const auto ended_behind = [&](int threads, int reports) {
+      request.threads = threads;
+      std::stop_source stop;
+      std::vector<int> found;
+      int seen = 0;
+      search(request, stop.get_token(), [&](const SearchProgress& progress) {
+        if (++seen != reports) return;
+        found = indices(*progress.found);
+        stop.request_stop();
+      });
+      return found;
+    };
+    for (const int reports : {1, 3, 8, 20}) {
+      const std::vector<int> alone = ended_behind(1, reports);
+      QVERIFY(!alone.empty());
+      QCOMPARE(ended_behind(3, reports), alone);
+    }
+  }
+
   void the_heuristic_finds_no_more_than_is_there_and_says_what_it_dropped() {
     SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 4);
     fix(request.fixed, "microbatch_size=2");
