@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <limits>
 #include <map>
@@ -15,6 +16,7 @@
 #include "engine/plan/utilisation.h"
 #include "engine/search/layer_bound.h"
 #include "engine/search/neighbours.h"
+#include "engine/search/search_record.h"
 
 namespace shardscope {
 
@@ -52,7 +54,10 @@ class Search {
  public:
   Search(const SearchRequest& request, std::stop_token stop, const std::function<void(const SearchProgress&)>& progress)
       : request_(request),
-        stop_(std::move(stop)),
+        stopped_(std::move(stop)),
+        when_stopped_(stopped_, [this] { ending_.request_stop(); }),
+        stop_(ending_.get_token()),
+        record_(request.record ? *request.record : own_record_),
         progress_(progress),
         bounds_(request.plan, request.devices),
         layers_(request.plan, request.devices),
@@ -67,11 +72,9 @@ class Search {
   }
 
   SearchResult run() {
-    const auto start = std::chrono::steady_clock::now();
-    const auto is_over = [&] {
-      const std::chrono::duration<double> past = std::chrono::steady_clock::now() - start;
-      return request_.budget_seconds && past.count() >= *request_.budget_seconds;
-    };
+    std::jthread timer;
+    if (request_.budget_seconds) timer = std::jthread([this](const std::stop_token& done) { end_in_time(done); });
+    const auto is_over = [this] { return ending_.stop_requested() && !stopped_.stop_requested(); };
     result_.space.candidates = static_cast<int64_t>(all_.size());
     for (size_t i = 0; i < all_.size(); ++i)
       consider({bounds_.of(all_[i]), static_cast<int>(i), rank_of(all_[i].strategy)}, at_once);
@@ -92,8 +95,14 @@ class Search {
         report();
       }
     } catch (const Cancelled&) {
-      if (!request_.result_when_stopped) throw;
-      result_.stopped = true;
+      result_.stopped = stopped_.stop_requested();
+      if (result_.stopped && !request_.result_when_stopped) throw;
+    }
+    // Of a round that was ended, what was planned until then.
+    for (const auto& [index, planned] : record_.plans) {
+      if (levels_[static_cast<size_t>(index)] == no_level) continue;
+      take(index);
+      keep(planned);
     }
     double least = std::numeric_limits<double>::infinity();
     for (const std::set<Open, Before>& of_level : open_) {
@@ -111,6 +120,16 @@ class Search {
   }
 
  private:
+  void end_in_time(const std::stop_token& done) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    const std::chrono::duration<double> budget(*request_.budget_seconds);
+    std::condition_variable_any().wait_until(
+        lock, done, start_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(budget),
+        [] { return false; });
+    if (!done.stop_requested()) ending_.request_stop();
+  }
+
   int64_t devices_of_node() const {
     const auto& levels = request_.plan.machine.levels;
     return levels.empty() || levels.front().count.empty() ? 1 : std::max(1, levels.front().count.front());
@@ -336,24 +355,32 @@ class Search {
 
   void tighten(std::vector<Open> round, Level level) {
     const bool coarse = level != coarsely;
+    std::vector<Open*> unknown;
+    for (Open& open : round) {
+      if (!record_.bounds.contains({open.index, level})) unknown.push_back(&open);
+    }
     if (level != of_work) {
       // One of each profile first, so that no two threads make the same.
       std::map<std::string, int> firsts;
-      for (const Open& open : round)
-        firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open.index)], coarse), open.index);
+      for (const Open* open : unknown)
+        firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], coarse), open->index);
       std::vector<int> profiles;
       for (const auto& [key, index] : firsts) profiles.push_back(index);
       in_parallel(profiles.size(),
                   [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], coarse); });
     }
-    in_parallel(round.size(), [&](size_t i) {
-      Open& open = round[i];
-      const Candidate& candidate = all_[static_cast<size_t>(open.index)];
-      const Bound bound = level == at_once ? layers_.of_work(candidate) : layers_.of(candidate, coarse);
+    std::vector<Bound> bounds(unknown.size());
+    in_parallel(unknown.size(), [&](size_t i) {
+      const Candidate& candidate = all_[static_cast<size_t>(unknown[i]->index)];
+      bounds[i] = level == at_once ? layers_.of_work(candidate) : layers_.of(candidate, coarse);
+    });
+    for (size_t i = 0; i < unknown.size(); ++i) record_.bounds[{unknown[i]->index, level}] = bounds[i];
+    for (Open& open : round) {
+      const Bound& bound = record_.bounds.at({open.index, level});
       open.bound.seconds = std::max(open.bound.seconds, bound.seconds);
       open.bound.memory_bytes = std::max(open.bound.memory_bytes, bound.memory_bytes);
       open.bound.likely_bytes = bound.likely_bytes;
-    });
+    }
     for (const Open& open : round) consider(open, static_cast<Level>(level + 1));
   }
 
@@ -367,23 +394,39 @@ class Search {
   }
 
   void plan(const std::vector<Open>& round) {
-    std::vector<std::optional<Found>> planned(round.size());
-    in_parallel(round.size(), [&](size_t i) {
-      planned[i] = plan_candidate(request_, all_[static_cast<size_t>(round[i].index)], stop_);
-    });
-    for (size_t i = 0; i < round.size(); ++i) {
-      ++result_.space.planned;
-      if (!planned[i]) {
-        ++result_.space.illegal;
-        continue;
+    std::vector<int> unknown;
+    for (const Open& open : round) {
+      if (!record_.plans.contains(open.index)) unknown.push_back(open.index);
+    }
+    std::vector<std::optional<std::optional<Found>>> planned(unknown.size());
+    const auto record = [&] {
+      for (size_t i = 0; i < unknown.size(); ++i) {
+        if (planned[i]) record_.plans.emplace(unknown[i], std::move(*planned[i]));
       }
-      planned[i]->index = round[i].index;
-      if (planned[i]->memory_bytes > memory_limit_ || planned[i]->seconds > time_limit_) {
-        ++result_.space.above_limit;
-        if (!nearest_ || planned[i]->memory_bytes < nearest_->memory_bytes) nearest_ = *planned[i];
-        continue;
-      }
-      found_.insert(std::ranges::upper_bound(found_, *planned[i], is_faster), *planned[i]);
+    };
+    try {
+      in_parallel(unknown.size(), [&](size_t i) {
+        std::optional<Found> found = plan_candidate(request_, all_[static_cast<size_t>(unknown[i])], stop_);
+        if (found) found->index = unknown[i];
+        planned[i] = std::move(found);
+      });
+    } catch (const Cancelled&) {
+      record();
+      throw;
+    }
+    record();
+    for (const Open& open : round) keep(record_.plans.at(open.index));
+  }
+
+  void keep(const std::optional<Found>& planned) {
+    ++result_.space.planned;
+    if (!planned) {
+      ++result_.space.illegal;
+    } else if (planned->memory_bytes > memory_limit_ || planned->seconds > time_limit_) {
+      ++result_.space.above_limit;
+      if (!nearest_ || planned->memory_bytes < nearest_->memory_bytes) nearest_ = *planned;
+    } else {
+      found_.insert(std::ranges::upper_bound(found_, *planned, is_faster), *planned);
     }
   }
 
@@ -413,7 +456,13 @@ class Search {
   }
 
   const SearchRequest& request_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::stop_source ending_;  // on request, or when the time is over
+  std::stop_token stopped_;  // on request
+  std::stop_callback<std::function<void()>> when_stopped_;
   std::stop_token stop_;
+  SearchRecord own_record_;
+  SearchRecord& record_;
   const std::function<void(const SearchProgress&)>& progress_;
   Bounds bounds_;
   LayerBounds layers_;
