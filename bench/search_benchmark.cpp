@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <set>
 #include <thread>
 
 #include "engine/config/parse.h"
@@ -38,6 +39,12 @@ void print_costs(const SearchRequest& request) {
   fmt::print("{:8.3f} s their first bounds\n", seconds_of([&] {
                for (const Candidate& candidate : all) bounds->of(candidate);
              }));
+  std::set<std::string> coarse_keys, fine_keys;
+  for (const Candidate& candidate : all) {
+    coarse_keys.insert(layers->profiles().key_of(candidate, true));
+    fine_keys.insert(layers->profiles().key_of(candidate, false));
+  }
+  fmt::print("{} coarse profiles, {} profiles of all candidates\n", coarse_keys.size(), fine_keys.size());
   std::vector<Candidate> sample;
   for (size_t i = 0; i < sample_size && !all.empty(); ++i) sample.push_back(all[i * all.size() / sample_size]);
   const auto each = [&](const char* name, const std::function<void(const Candidate&)>& work) {

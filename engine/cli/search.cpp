@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <limits>
 #include <memory>
 #include <thread>
 
+#include "engine/base/build_commit.h"
+#include "engine/base/input_file.h"
 #include "engine/base/output_file.h"
 #include "engine/base/plural.h"
 #include "engine/base/standard_streams.h"
@@ -20,6 +24,7 @@
 #include "engine/search/conclusion.h"
 #include "engine/search/search.h"
 #include "engine/search/search_json.h"
+#include "engine/search/search_record.h"
 
 namespace shardscope {
 
@@ -29,7 +34,7 @@ struct SearchArguments {
   RunFileArguments run_file;
   MachineArgument machine;
   std::vector<std::string> fixed, at_most;
-  std::string objective = "time", write;
+  std::string objective = "time", write, resume;
   int64_t devices = 0, candidate = 1;
   double seconds = 0;
   int threads = 0;
@@ -124,8 +129,24 @@ void write_candidate(const SearchArguments& arguments, const SearchRequest& requ
   write_run_file(run_of(request.plan.config, chosen), arguments.write);
 }
 
+void write_record(const SearchArguments& arguments, const SearchRequest& request) {
+  const std::string text = record_text(*request.record, request, build_commit);
+  WholeFile file(arguments.resume, Existing::overwrite, arguments.run_file.inputs(request.plan.config),
+                 static_cast<int64_t>(text.size()));
+  put(file.file(), text, file.part());
+  file.keep();
+}
+
 int run_search(const SearchArguments& arguments) {
-  const SearchRequest request = arguments.request();
+  SearchRequest request = arguments.request();
+  SearchRecord record;
+  if (!arguments.resume.empty()) {
+    request.record = &record;
+    check_output(arguments.resume, Existing::overwrite, arguments.run_file.inputs(request.plan.config));
+    if (std::filesystem::exists(arguments.resume))
+      record = read_record(read_text(arguments.resume, std::numeric_limits<int64_t>::max()), request, build_commit,
+                           arguments.resume);
+  }
   if (!arguments.write.empty())
     check_output(arguments.write, Existing::refuse, arguments.run_file.inputs(request.plan.config));
   const CancelOnSignal cancel;
@@ -140,6 +161,7 @@ int run_search(const SearchArguments& arguments) {
     say("cancelled; nothing was written");
     return exit_by_signal + cancel.first();
   }
+  if (request.record) write_record(arguments, request);
   print_lines(arguments.as_json ? search_json(result, request) : result_text(result, request));
   if (!arguments.write.empty() && !result.fastest.empty()) {
     write_candidate(arguments, request, result);
@@ -170,6 +192,10 @@ void add_search(CLI::App& app, CommandLine& line) {
       ->check(CLI::IsMember({"time", "memory", "device_hours"}));
   command->add_option("--seconds", arguments->seconds, "end after this time, with what is found and a proved gap")
       ->type_name("S");
+  command
+      ->add_option("--resume", arguments->resume,
+                   "continue the search that this file is of, where it exists, and write to it what was learned")
+      ->type_name("FILE");
   command->add_flag("--heuristic", arguments->heuristic,
                     "leave out what is likely not to be on the front, too: faster, not proved to be exact");
   command->add_option("--threads", arguments->threads, "that plan at a time; without it one for each core")
@@ -202,10 +228,12 @@ void add_search(CLI::App& app, CommandLine& line) {
           "dropped (`space.dropped_by_heuristic`) and says whether the search was `stopped`.")
       .paragraph(
           "The code is 1 where nothing is within the limits. Ctrl+C ends the search with what is found so far, "
-          "which `--write` writes, too.")
+          "which `--write` writes, too. `--resume` keeps plans and bounds in a file, by which the same search goes on "
+          "where it ended, with the result of one that was not interrupted; a file of another request is an error.")
       .example("shardrun search run.json --devices 64 --machine dgx_h100 --seconds 60", "on eight nodes, for a minute")
       .example("shardrun search run.json --fix tensor=8 --at-most memory=70GB --write best.json",
-               "with eight-way tensor parallelism, and the fastest as a run file");
+               "with eight-way tensor parallelism, and the fastest as a run file")
+      .example("shardrun search run.json --seconds 30 --resume run.search", "for another half minute, each time");
   command->callback([&line, arguments] { line.action = [arguments] { return run_search(*arguments); }; });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <limits>
 #include <map>
@@ -14,6 +15,8 @@
 #include "engine/plan/memory_limit.h"
 #include "engine/plan/utilisation.h"
 #include "engine/search/layer_bound.h"
+#include "engine/search/neighbours.h"
+#include "engine/search/search_record.h"
 
 namespace shardscope {
 
@@ -27,6 +30,8 @@ constexpr size_t dive_sizes[] = {0, 256, 16, 2, 2};
 constexpr int64_t rounds_between_dives = 8;
 // Usual strategies that are planned first, so many at a time.
 constexpr size_t usual_count = 32, usual_round = 8;
+// Single changes are tried of so many of the best plans, and planned so many at a time.
+constexpr size_t improved_count = 4, change_round = 4;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
 constexpr double likely_time = 1.03, likely_memory = 1.05;
 // Estimates of memory above the limit by this much are planned last.
@@ -49,12 +54,17 @@ class Search {
  public:
   Search(const SearchRequest& request, std::stop_token stop, const std::function<void(const SearchProgress&)>& progress)
       : request_(request),
-        stop_(std::move(stop)),
+        stopped_(std::move(stop)),
+        when_stopped_(stopped_, [this] { ending_.request_stop(); }),
+        stop_(ending_.get_token()),
+        record_(request.record ? *request.record : own_record_),
         progress_(progress),
         bounds_(request.plan, request.devices),
         layers_(request.plan, request.devices),
         all_(candidates(model_limits(request.plan.config), request.devices, request.fixed)),
-        open_(no_level, std::set<Open, Before>(Before{request.objective})) {
+        open_(no_level, std::set<Open, Before>(Before{request.objective})),
+        known_(all_.size()),
+        levels_(all_.size(), no_level) {
     constexpr double none = std::numeric_limits<double>::infinity();
     const int64_t known = memory_limit(request.plan.config.sharding, layers_.prices());
     memory_limit_ = std::min(known > 0 ? static_cast<double>(known) : none, request.at_most_memory.value_or(none));
@@ -62,23 +72,20 @@ class Search {
   }
 
   SearchResult run() {
-    const auto start = std::chrono::steady_clock::now();
-    const auto is_over = [&] {
-      const std::chrono::duration<double> past = std::chrono::steady_clock::now() - start;
-      return request_.budget_seconds && past.count() >= *request_.budget_seconds;
-    };
+    std::jthread timer;
+    if (request_.budget_seconds) timer = std::jthread([this](const std::stop_token& done) { end_in_time(done); });
+    const auto is_over = [this] { return ending_.stop_requested() && !stopped_.stop_requested(); };
     result_.space.candidates = static_cast<int64_t>(all_.size());
     for (size_t i = 0; i < all_.size(); ++i)
       consider({bounds_.of(all_[i]), static_cast<int>(i), rank_of(all_[i].strategy)}, at_once);
     try {
-      const std::vector<Open> usual = usual_first();
-      for (size_t first = 0; first < usual.size() && !is_over(); first += usual_round) {
-        const std::vector<Open> round(
-            usual.begin() + static_cast<std::ptrdiff_t>(first),
-            usual.begin() + static_cast<std::ptrdiff_t>(std::min(first + usual_round, usual.size())));
-        for (const Open& open : round) open_[at_once].erase(open);
-        work_on(at_once, round, [&] { plan(round); });
-        report();
+      const std::vector<int> usual = usual_first();
+      for (size_t first = 0; first < usual.size() && found_.empty() && !is_over(); first += usual_round) {
+        const size_t end = std::min(first + usual_round, usual.size());
+        plan_first(
+            {usual.begin() + static_cast<std::ptrdiff_t>(first), usual.begin() + static_cast<std::ptrdiff_t>(end)});
+      }
+      while (!is_over() && improve(is_over)) {
       }
       int64_t rounds = 0;
       for (Level level = lowest(); level != no_level && !is_over(); level = lowest()) {
@@ -88,8 +95,14 @@ class Search {
         report();
       }
     } catch (const Cancelled&) {
-      if (!request_.result_when_stopped) throw;
-      result_.stopped = true;
+      result_.stopped = stopped_.stop_requested();
+      if (result_.stopped && !request_.result_when_stopped) throw;
+    }
+    // Of a round that was ended, what was planned until then.
+    for (const auto& [index, planned] : record_.plans) {
+      if (levels_[static_cast<size_t>(index)] == no_level) continue;
+      take(index);
+      keep(planned);
     }
     double least = std::numeric_limits<double>::infinity();
     for (const std::set<Open, Before>& of_level : open_) {
@@ -107,6 +120,16 @@ class Search {
   }
 
  private:
+  void end_in_time(const std::stop_token& done) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    const std::chrono::duration<double> budget(*request_.budget_seconds);
+    std::condition_variable_any().wait_until(
+        lock, done, start_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(budget),
+        [] { return false; });
+    if (!done.stop_requested()) ending_.request_stop();
+  }
+
   int64_t devices_of_node() const {
     const auto& levels = request_.plan.machine.levels;
     return levels.empty() || levels.front().count.empty() ? 1 : std::max(1, levels.front().count.front());
@@ -152,11 +175,24 @@ class Search {
 
   // Into those that are open, or out of the space.
   void consider(const Open& candidate, Level level) {
+    if (level == by_layers && candidate.bound.likely_bytes > memory_limit_ * unlikely_memory) level = unlikely;
     if (candidate.bound.memory_bytes > memory_limit_) ++result_.space.too_large;
     else if (candidate.bound.seconds > time_limit_) ++result_.space.too_slow;
-    else if (level == by_layers && candidate.bound.likely_bytes > memory_limit_ * unlikely_memory)
-      open_[unlikely].insert(candidate);
-    else open_[level].insert(candidate);
+    else reopen(candidate, level);
+  }
+
+  void reopen(const Open& candidate, Level level) {
+    known_[static_cast<size_t>(candidate.index)] = candidate;
+    levels_[static_cast<size_t>(candidate.index)] = level;
+    open_[level].insert(candidate);
+  }
+
+  Open take(int index) {
+    Level& level = levels_[static_cast<size_t>(index)];
+    const Open open = known_[static_cast<size_t>(index)];
+    open_[level].erase(open);
+    level = no_level;
+    return open;
   }
 
   // The level that has the candidate with the lowest bound; those that are unlikely last.
@@ -177,20 +213,90 @@ class Search {
   }
 
   // Of the usual strategies that are open those which split a replica least, experts most.
-  std::vector<Open> usual_first() const {
-    std::vector<Open> usual;
-    const auto strategy = [&](const Open& open) -> const StrategyConfig& {
-      return all_[static_cast<size_t>(open.index)].strategy;
-    };
+  std::vector<int> usual_first() const {
+    std::vector<int> usual;
+    const auto strategy = [&](int index) -> const StrategyConfig& { return all_[static_cast<size_t>(index)].strategy; };
     for (const Open& open : open_[at_once]) {
-      if (is_usual(strategy(open))) usual.push_back(open);
+      if (is_usual(strategy(open.index))) usual.push_back(open.index);
     }
-    std::ranges::sort(usual, {}, [&](const Open& open) {
-      const StrategyConfig& s = strategy(open);
-      return std::tuple(s.pipeline * s.tensor, -s.expert, open.index);
+    std::ranges::sort(usual, {}, [&](int index) {
+      const StrategyConfig& s = strategy(index);
+      return std::tuple(s.pipeline * s.tensor, -s.expert, index);
     });
     usual.resize(std::min(usual.size(), usual_count));
     return usual;
+  }
+
+  // These before all others.
+  void plan_first(const std::vector<int>& indices) {
+    std::vector<Level> levels;
+    std::vector<Open> round;
+    for (const int index : indices) {
+      levels.push_back(levels_[static_cast<size_t>(index)]);
+      round.push_back(take(index));
+    }
+    try {
+      plan(round);
+    } catch (const Cancelled&) {
+      for (size_t i = 0; i < round.size(); ++i) reopen(round[i], levels[i]);
+      throw;
+    }
+    report();
+  }
+
+  // Plans what a single change makes of one of the best plans, as far as it may be better than the best: those with the
+  // lowest bounds first. False where all the best have been tried.
+  template <class IsOver>
+  bool improve(const IsOver& is_over) {
+    std::vector<const Found*> best;
+    for (const Found& found : found_) best.push_back(&found);
+    std::ranges::sort(best, {}, [&](const Found* found) {
+      return std::tuple(value_of(*found, request_.objective), found->seconds, found->index);
+    });
+    best.resize(std::min(best.size(), improved_count));
+    const auto next = std::ranges::find_if(best, [&](const Found* found) { return !improved_.contains(found->index); });
+    if (next == best.end()) return false;
+    const int from = (*next)->index;
+    const double least = value_of(*best.front(), request_.objective);
+    const auto may_be_better = [&](int index) {
+      return value_of(known_[static_cast<size_t>(index)].bound, request_.objective) < least;
+    };
+    std::vector<int> changes = neighbours_of(all_[static_cast<size_t>(from)], all_);
+    std::erase_if(changes,
+                  [&](int index) { return levels_[static_cast<size_t>(index)] == no_level || !may_be_better(index); });
+    std::vector<Open> unknown;
+    std::vector<Level> levels;
+    for (const int index : changes) {
+      const Level level = levels_[static_cast<size_t>(index)];
+      if (level >= by_layers) continue;
+      levels.push_back(level);
+      unknown.push_back(take(index));
+    }
+    try {
+      tighten(unknown, coarsely);
+    } catch (const Cancelled&) {
+      for (size_t i = 0; i < unknown.size(); ++i) reopen(unknown[i], levels[i]);
+      throw;
+    }
+    std::erase_if(changes,
+                  [&](int index) { return levels_[static_cast<size_t>(index)] != by_layers || !may_be_better(index); });
+    std::ranges::sort(changes, [&](int a, int b) {
+      return Before{request_.objective}(known_[static_cast<size_t>(a)], known_[static_cast<size_t>(b)]);
+    });
+    for (size_t first = 0; first < changes.size() && !is_over(); first += change_round) {
+      const size_t end = std::min(first + change_round, changes.size());
+      plan_first(
+          {changes.begin() + static_cast<std::ptrdiff_t>(first), changes.begin() + static_cast<std::ptrdiff_t>(end)});
+      if (best_value() < least) return true;  // from there; what is left here is known by its bounds
+    }
+    if (!is_over()) improved_.insert(from);
+    return true;
+  }
+
+  double best_value() const {
+    double best = std::numeric_limits<double>::infinity();
+    for (const Found& found : found_) best = std::min(best, value_of(found, request_.objective));
+    return best;
   }
 
   // What is cancelled is open again.
@@ -199,7 +305,7 @@ class Search {
     try {
       work();
     } catch (const Cancelled&) {
-      open_[level].insert(round.begin(), round.end());
+      for (const Open& open : round) reopen(open, level);
       throw;
     }
   }
@@ -209,8 +315,7 @@ class Search {
     std::vector<Open> round;
     std::set<Open, Before>& open = open_[level];
     while (!open.empty() && round.size() < size) {
-      const Open first = *open.begin();
-      open.erase(open.begin());
+      const Open first = take(open.begin()->index);
       if (is_beaten(first.bound)) ++result_.space.dominated;
       else if (request_.heuristic && level >= by_layers && is_beaten(first.bound.scaled(likely_time, likely_memory))) {
         ++result_.space.dropped;
@@ -250,24 +355,32 @@ class Search {
 
   void tighten(std::vector<Open> round, Level level) {
     const bool coarse = level != coarsely;
+    std::vector<Open*> unknown;
+    for (Open& open : round) {
+      if (!record_.bounds.contains({open.index, level})) unknown.push_back(&open);
+    }
     if (level != of_work) {
       // One of each profile first, so that no two threads make the same.
       std::map<std::string, int> firsts;
-      for (const Open& open : round)
-        firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open.index)], coarse), open.index);
+      for (const Open* open : unknown)
+        firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], coarse), open->index);
       std::vector<int> profiles;
       for (const auto& [key, index] : firsts) profiles.push_back(index);
       in_parallel(profiles.size(),
                   [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], coarse); });
     }
-    in_parallel(round.size(), [&](size_t i) {
-      Open& open = round[i];
-      const Candidate& candidate = all_[static_cast<size_t>(open.index)];
-      const Bound bound = level == at_once ? layers_.of_work(candidate) : layers_.of(candidate, coarse);
+    std::vector<Bound> bounds(unknown.size());
+    in_parallel(unknown.size(), [&](size_t i) {
+      const Candidate& candidate = all_[static_cast<size_t>(unknown[i]->index)];
+      bounds[i] = level == at_once ? layers_.of_work(candidate) : layers_.of(candidate, coarse);
+    });
+    for (size_t i = 0; i < unknown.size(); ++i) record_.bounds[{unknown[i]->index, level}] = bounds[i];
+    for (Open& open : round) {
+      const Bound& bound = record_.bounds.at({open.index, level});
       open.bound.seconds = std::max(open.bound.seconds, bound.seconds);
       open.bound.memory_bytes = std::max(open.bound.memory_bytes, bound.memory_bytes);
       open.bound.likely_bytes = bound.likely_bytes;
-    });
+    }
     for (const Open& open : round) consider(open, static_cast<Level>(level + 1));
   }
 
@@ -281,23 +394,39 @@ class Search {
   }
 
   void plan(const std::vector<Open>& round) {
-    std::vector<std::optional<Found>> planned(round.size());
-    in_parallel(round.size(), [&](size_t i) {
-      planned[i] = plan_candidate(request_, all_[static_cast<size_t>(round[i].index)], stop_);
-    });
-    for (size_t i = 0; i < round.size(); ++i) {
-      ++result_.space.planned;
-      if (!planned[i]) {
-        ++result_.space.illegal;
-        continue;
+    std::vector<int> unknown;
+    for (const Open& open : round) {
+      if (!record_.plans.contains(open.index)) unknown.push_back(open.index);
+    }
+    std::vector<std::optional<std::optional<Found>>> planned(unknown.size());
+    const auto record = [&] {
+      for (size_t i = 0; i < unknown.size(); ++i) {
+        if (planned[i]) record_.plans.emplace(unknown[i], std::move(*planned[i]));
       }
-      planned[i]->index = round[i].index;
-      if (planned[i]->memory_bytes > memory_limit_ || planned[i]->seconds > time_limit_) {
-        ++result_.space.above_limit;
-        if (!nearest_ || planned[i]->memory_bytes < nearest_->memory_bytes) nearest_ = *planned[i];
-        continue;
-      }
-      found_.insert(std::ranges::upper_bound(found_, *planned[i], is_faster), *planned[i]);
+    };
+    try {
+      in_parallel(unknown.size(), [&](size_t i) {
+        std::optional<Found> found = plan_candidate(request_, all_[static_cast<size_t>(unknown[i])], stop_);
+        if (found) found->index = unknown[i];
+        planned[i] = std::move(found);
+      });
+    } catch (const Cancelled&) {
+      record();
+      throw;
+    }
+    record();
+    for (const Open& open : round) keep(record_.plans.at(open.index));
+  }
+
+  void keep(const std::optional<Found>& planned) {
+    ++result_.space.planned;
+    if (!planned) {
+      ++result_.space.illegal;
+    } else if (planned->memory_bytes > memory_limit_ || planned->seconds > time_limit_) {
+      ++result_.space.above_limit;
+      if (!nearest_ || planned->memory_bytes < nearest_->memory_bytes) nearest_ = *planned;
+    } else {
+      found_.insert(std::ranges::upper_bound(found_, *planned, is_faster), *planned);
     }
   }
 
@@ -322,18 +451,26 @@ class Search {
       if (nearest_) result_.smallest_refused = text_of(nearest_->candidate);
       return;
     }
-    double best = std::numeric_limits<double>::infinity();
-    for (const Found& found : found_) best = std::min(best, value_of(found, request_.objective));
+    const double best = best_value();
     if (least < best) result_.gap = (best - least) / best;
   }
 
   const SearchRequest& request_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::stop_source ending_;  // on request, or when the time is over
+  std::stop_token stopped_;  // on request
+  std::stop_callback<std::function<void()>> when_stopped_;
   std::stop_token stop_;
+  SearchRecord own_record_;
+  SearchRecord& record_;
   const std::function<void(const SearchProgress&)>& progress_;
   Bounds bounds_;
   LayerBounds layers_;
   std::vector<Candidate> all_;
   std::vector<std::set<Open, Before>> open_;  // by level
+  std::vector<Open> known_;                   // by index, of those that are open
+  std::vector<Level> levels_;                 // by index; no_level: not open
+  std::set<int> improved_;                    // of which all single changes have been tried
   double memory_limit_ = 0, time_limit_ = 0;
   std::vector<Found> found_;                                        // within the limits, by time
   std::optional<Found> nearest_;                                    // above them, the smallest

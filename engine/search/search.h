@@ -10,6 +10,8 @@
 
 namespace shardscope {
 
+struct SearchRecord;
+
 enum class SearchObjective : uint8_t { time, memory, device_hours };
 
 struct SearchRequest {
@@ -25,6 +27,7 @@ struct SearchRequest {
   // is not proved to be exact.
   bool heuristic = false;
   bool result_when_stopped = false;  // what is found so far, in place of Cancelled
+  SearchRecord* record = nullptr;    // search_record.h: what is known before the search, and what it has learned
 };
 
 // A candidate that was planned, by the plan's own prediction.
@@ -70,8 +73,8 @@ struct SearchProgress {
 // Takes candidates in the order of what they need at least. What is known of one is first its bounds of bounds.h, then
 // those of layer_bound.h, by a profile that many candidates share, then by its own; then it is planned. It is left out
 // as soon as a plan beats its bounds. Exact without a budget: the front and the ten fastest are those of planning every
-// candidate, of equal ones the first. The same for any number of threads. Throws Failure where the run file is wrong;
-// Cancelled when `stop` is requested.
+// candidate, of equal ones the first. The same for any number of threads. A budget ends what is being planned, too.
+// Throws Failure where the run file is wrong; Cancelled when `stop` is requested.
 SearchResult search(const SearchRequest& request, std::stop_token stop = {},
                     const std::function<void(const SearchProgress&)>& progress = {});
 

@@ -17,6 +17,7 @@
 #include "engine/plan/utilisation.h"
 #include "engine/search/layer_bound.h"
 #include "engine/search/search_json.h"
+#include "engine/search/search_record.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
@@ -194,6 +195,75 @@ class SearchTest : public QObject {
       QCOMPARE(strategy.microbatch_size, int64_t{1});
       QCOMPARE(strategy.recompute, std::string("full"));
     }
+  }
+
+  // What is done until a report, single changes of the best among it, does not depend on who does it.
+  void a_search_that_ends_early_is_the_same_with_any_number_of_threads() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 16);
+    request.result_when_stopped = true;
+    const auto ended_behind = [&](int threads, int reports) {
+      request.threads = threads;
+      std::stop_source stop;
+      std::vector<int> found;
+      int seen = 0;
+      search(request, stop.get_token(), [&](const SearchProgress& progress) {
+        if (++seen != reports) return;
+        found = indices(*progress.found);
+        stop.request_stop();
+      });
+      return found;
+    };
+    for (const int reports : {1, 3, 8, 20}) {
+      const std::vector<int> alone = ended_behind(1, reports);
+      QVERIFY(!alone.empty());
+      QCOMPARE(ended_behind(3, reports), alone);
+    }
+  }
+
+  void a_search_that_was_stopped_and_continued_is_one_that_was_not() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 4);
+    const SearchResult whole = search(request);
+    request.result_when_stopped = true;
+    SearchRecord record;
+    request.record = &record;
+    int parts = 0;
+    SearchResult result;
+    for (bool is_stopped = true; is_stopped; ++parts) {
+      QVERIFY(parts < 100);
+      std::stop_source stop;
+      const size_t known = record.plans.size();
+      result = search(request, stop.get_token(), [&](const SearchProgress&) {
+        if (record.plans.size() >= known + 16) stop.request_stop();
+      });
+      is_stopped = result.stopped;
+      if (is_stopped) QVERIFY(record.plans.size() > known);
+      record = read_record(record_text(record, request, "program"), request, "program", "record");
+    }
+    QVERIFY(parts > 2);
+    QCOMPARE(search_json(result, request), search_json(whole, request));
+    for (const auto& [index, bound] : record.bounds) QVERIFY(bound.seconds >= 0 && index.first >= 0);
+  }
+
+  void a_record_of_another_request_is_refused() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 4);
+    const std::string text = record_text({}, request, "program");
+    const auto code = [&](const SearchRequest& of, const std::string& record, const std::string& program) {
+      return error_of([&] { read_record(record, of, program, "record"); }).code;
+    };
+    QVERIFY(read_record(text, request, "program", "record").plans.empty());
+    SearchRequest other = request;
+    other.devices = 8;
+    SearchRequest limited = request;
+    limited.at_most_memory = 1e9;
+    SearchRequest fixed = request;
+    fix(fixed.fixed, "tensor=1");
+    SearchRequest elsewhere = request;
+    elsewhere.plan.machine.device.memory_bytes += 1;
+    for (const SearchRequest& of : {other, limited, fixed, elsewhere})
+      QCOMPARE(code(of, text, "program"), std::string("bad_search_record"));
+    QCOMPARE(code(request, text, "another"), std::string("bad_search_record"));
+    for (const std::string& broken : {std::string(), std::string("{}"), text.substr(0, text.size() / 2)})
+      QCOMPARE(code(request, broken, "program"), std::string("bad_search_record"));
   }
 
   void the_heuristic_finds_no_more_than_is_there_and_says_what_it_dropped() {
