@@ -182,6 +182,10 @@ def stack(row):
         found["attention"] = {"kernel": "scores"}
     if "async tp" in row["notes"].lower() or "asynctp" in row["notes"].lower():
         found["overlap"] = {"tensor": True}
+    # Notes of torchtitan's first table list what a row has, "FSDP + torch.compile"; those of its others leave out what
+    # all rows of a table have.
+    if row["set"] == "torchtitan" and row["notes"].startswith("FSDP") and "compile" not in row["notes"]:
+        found["fusion"] = {"elementwise": False}
     return found["name"] if len(found) == 1 else found
 
 

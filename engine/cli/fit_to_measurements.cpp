@@ -19,6 +19,7 @@
 #include "engine/machine/chosen_machine.h"
 #include "engine/machine/fit_levels.h"
 #include "engine/machine/fit_products.h"
+#include "engine/machine/fit_steps.h"
 #include "engine/machine/host_machine.h"
 #include "engine/machine/machine_file.h"
 #include "engine/machine/measured_rows.h"
@@ -32,6 +33,7 @@ namespace fs = std::filesystem;
 // Of a row, on the machine as it was and as it is fitted, s.
 struct RowPrediction {
   MeasuredRow row;
+  bool is_held_out = false;  // a step, where others are fitted to
   double before = 0, after = 0;
 
   double error_before() const { return before / row.seconds - 1; }
@@ -109,7 +111,13 @@ Machine fitted_machine(const Machine& machine, const std::vector<MeasuredRow>& r
   return parse_machine(machine_text(fitted), "the fitted machine");
 }
 
-double step_seconds(const MeasuredStep& step, const Machine& machine) {
+// Throws Failure at the row where there is no such file, else at places in the file.
+double step_seconds(const MeasuredRow& row, const Machine& machine) {
+  const auto& step = std::get<MeasuredStepTime>(row.work);
+  if (!fs::is_regular_file(step.run_file)) {
+    throw Failure(Error{"no_file", fmt::format("there is no run file '{}'", step.run_file),
+                        in_file(row.place.file, row.place.line, step.column), "relative to the file that names it"});
+  }
   RunFileArguments file;
   file.file = step.run_file;
   RunConfig config = file.load();
@@ -124,11 +132,47 @@ double step_seconds(const MeasuredStep& step, const Machine& machine) {
   }
 }
 
+// Of the steps among the rows that are to be fitted to, or none.
+std::vector<const MeasuredRow*> steps_to_fit(const std::vector<MeasuredRow>& rows) {
+  std::vector<const MeasuredRow*> steps;
+  std::vector<std::string> names;
+  for (const MeasuredRow& row : rows) {
+    if (!row.is_step()) continue;
+    steps.push_back(&row);
+    names.push_back(std::get<MeasuredStepTime>(row.work).name);
+  }
+  std::vector<const MeasuredRow*> fitted;
+  const std::vector<bool> is_fitted = fitted_half(names);
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (is_fitted[i]) fitted.push_back(steps[i]);
+  return fitted;
+}
+
+Machine fitted_to_steps(const Machine& machine, const std::vector<MeasuredRow>& rows,
+                        const std::vector<const MeasuredRow*>& steps) {
+  DecidedRates decided;
+  RowPrices prices(machine);
+  for (const MeasuredRow& row : rows) {
+    if (const auto* product = std::get_if<PricedProduct>(&row.work)) decided.products.insert(product->precision);
+    if (const auto* work = std::get_if<MeasuredCollective>(&row.work))
+      decided.levels.insert(machine.levels[static_cast<size_t>(prices.placement(*work).level())].name);
+  }
+  std::vector<double> measured;
+  for (const MeasuredRow* step : steps) measured.push_back(step->seconds);
+  const auto predict = [&](const Machine& changed) {
+    std::vector<double> seconds;
+    for (const MeasuredRow* step : steps) seconds.push_back(step_seconds(*step, changed));
+    return seconds;
+  };
+  const std::string source = fmt::format("fitted to {}", counted(static_cast<int64_t>(steps.size()), "step time"));
+  return parse_machine(machine_text(fit_steps(machine, measured, decided, predict, source)), "the fitted machine");
+}
+
 std::vector<double> predictions_of(const std::vector<MeasuredRow>& rows, const Machine& machine) {
   RowPrices prices(machine);
   std::vector<double> seconds;
   for (const MeasuredRow& row : rows) {
-    if (const auto* step = std::get_if<MeasuredStep>(&row.work)) seconds.push_back(step_seconds(*step, machine));
+    if (row.is_step()) seconds.push_back(step_seconds(row, machine));
     else if (const auto* product = std::get_if<PricedProduct>(&row.work)) seconds.push_back(prices.seconds(*product));
     else seconds.push_back(prices.seconds(std::get<MeasuredCollective>(row.work)));
   }
@@ -141,8 +185,9 @@ std::string rows_table(const std::vector<RowPrediction>& predictions) {
   using enum TextTable::Align;
   TextTable table({{"Row"}, {"Work"}, {"Measured", right}, {"Before", right}, {"Fitted", right}, {"Error", right}});
   for (const RowPrediction& one : predictions) {
-    table.add_row({to_string(one.row.place), to_string(one.row), seconds_text(one.row.seconds),
-                   seconds_text(one.before), seconds_text(one.after), percent(one.error())});
+    table.add_row({to_string(one.row.place), to_string(one.row) + (one.is_held_out ? " (held out)" : ""),
+                   seconds_text(one.row.seconds), seconds_text(one.before), seconds_text(one.after),
+                   percent(one.error())});
   }
   return table.text();
 }
@@ -163,9 +208,13 @@ std::string summary_table(const std::vector<RowPrediction>& predictions) {
   using enum TextTable::Align;
   std::map<std::string, std::pair<ErrorSummary, ErrorSummary>> kinds;
   for (const RowPrediction& one : predictions) {
-    auto& [before, after] = kinds[kind_of(one.row)];
-    before.add(one.error_before());
-    after.add(one.error());
+    const std::string kind = kind_of(one.row);
+    for (const std::string& of : {kind, one.is_held_out ? kind + ", held out" : std::string()}) {
+      if (of.empty()) continue;
+      auto& [before, after] = kinds[of];
+      before.add(one.error_before());
+      after.add(one.error());
+    }
   }
   TextTable table({{"Kind"},
                    {"Rows", right},
@@ -192,20 +241,36 @@ std::string changes_text(const Machine& before, const Machine& after) {
   }
   for (const auto& [precision, rate] : after.device.products) {
     const auto own = before.device.products.find(precision);
-    if (own != before.device.products.end() && own->second.efficiency == rate.efficiency) continue;
+    const bool was_there = own != before.device.products.end();
+    if (was_there && own->second.tiles != rate.tiles) {
+      const double tile = std::ranges::max(rate.tiles, {}, &ProductTile::efficiency).efficiency;
+      text += fmt::format("{}: tiles at {:.3g} of the peak at most\n", name(precision), tile);
+    }
+    if ((was_there && own->second.efficiency == rate.efficiency) || rate.efficiency.empty()) continue;
     const auto [least, most] = std::ranges::minmax(rate.efficiency, {}, &ProductSample::efficiency);
     text += fmt::format("{}: {} at {:.3g} to {:.3g} of the peak of {:.4g} TFLOP/s\n", name(precision),
                         counted(static_cast<int64_t>(rate.efficiency.size()), "shape"), least.efficiency,
                         most.efficiency, rate.flops_per_second / 1e12);
   }
+  for (const auto& [family, kernel] : after.device.kernels) {
+    const auto own = before.device.kernels.find(family);
+    if (own == before.device.kernels.end() || own->second.efficiency != kernel.efficiency)
+      text += fmt::format("{}: {:.3g} of its rate\n", family, kernel.efficiency);
+  }
+  if (before.device.memory_efficiency != after.device.memory_efficiency)
+    text += fmt::format("memory: {:.3g} of its rate\n", after.device.memory_efficiency);
   return text;
 }
 
 void set_evidence(Machine& machine, const std::vector<RowPrediction>& predictions) {
-  ErrorSummary steps;
-  for (const RowPrediction& one : predictions)
-    if (one.row.is_step()) steps.add(one.error());
-  if (steps.rows > 0) machine.evidence = {steps.rows, steps.mean, 0, "step times, to which nothing was fitted"};
+  ErrorSummary all, held_out;
+  for (const RowPrediction& one : predictions) {
+    if (one.row.is_step()) all.add(one.error());
+    if (one.is_held_out) held_out.add(one.error());
+  }
+  if (held_out.rows > 0)
+    machine.evidence = {all.rows, held_out.mean, 0, "step times; errors of the half that was not fitted to"};
+  else if (all.rows > 0) machine.evidence = {all.rows, all.mean, 0, "step times, to which nothing was fitted"};
 }
 
 }  // namespace
@@ -214,11 +279,16 @@ int fit_to_measurements(const FitArguments& arguments) {
   const std::string file = check_outputs(arguments);
   const Machine machine = find_machine(arguments.machine);
   const std::vector<MeasuredRow> rows = all_rows(arguments.measurements);
-  Machine fitted = fitted_machine(machine, rows);
   const std::vector<double> before = predictions_of(rows, machine);
+  Machine fitted = fitted_machine(machine, rows);
+  const std::vector<const MeasuredRow*> steps = steps_to_fit(rows);
+  if (!steps.empty()) fitted = fitted_to_steps(fitted, rows, steps);
   const std::vector<double> after = fitted == machine ? before : predictions_of(rows, fitted);
   std::vector<RowPrediction> predictions;
-  for (size_t i = 0; i < rows.size(); ++i) predictions.push_back({rows[i], before[i], after[i]});
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool is_held_out = !steps.empty() && rows[i].is_step() && !std::ranges::count(steps, &rows[i]);
+    predictions.push_back({rows[i], is_held_out, before[i], after[i]});
+  }
   const std::string changes = changes_text(machine, fitted);
   print_lines(rows_table(predictions) + '\n' + summary_table(predictions) + (changes.empty() ? "" : '\n' + changes));
   flush_lines();

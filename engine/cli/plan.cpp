@@ -81,13 +81,14 @@ void add_plan(CLI::App& app, CommandLine& line) {
       .table(
           "Keys of plan --json",
           {{"mesh.axes, mesh.devices", "names and sizes, order of the devices"},
-           {"memory.CATEGORY, memory.total",
-            "bytes of each category at the peak, and of the whole arena, on the heaviest device"},
+           {"memory.CATEGORY, memory.allocator, memory.total",
+            "bytes of each category at the peak, of the allocator, and of all, on the heaviest device, as the software "
+            "stack holds them; of this program the arena"},
            {"memory.ranks",
             "of distinct ranks, one of each stage: `stage`, `rank` (the first), `ranks` (how many), bytes of each "
-            "category, `allocator` and `total`, as the software stack holds them; of this program the arena"},
+            "category, `allocator` and `total`"},
            {"memory.live_lower_bound, memory.fragmentation",
-            "bytes alive at once, at least; share of the arena that is unused at its peak"},
+            "of this program: bytes alive at once, at least; share of the arena that is unused at its peak"},
            {"wire_bytes_per_device", "bytes that the device sends that sends most, in a step, by the ring convention"},
            {"flops_per_device, seconds_per_step", "floating-point operations of a device, predicted seconds of a step"},
            {"communication",

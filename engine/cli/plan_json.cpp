@@ -61,7 +61,7 @@ Json pipeline(const Plan& plan) {
   Json stages = Json::array();
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     const PlanTotals& totals = pipeline.totals[static_cast<size_t>(stage)];
-    stages.push_back({{"memory", totals.memory_total},
+    stages.push_back({{"memory", totals.device_bytes},
                       {"wire_bytes_per_device", totals.wire_bytes_per_device},
                       {"flops_per_device", totals.flops_per_device},
                       {"seconds_at_work", totals.seconds_per_step},
@@ -172,8 +172,9 @@ Json parameters(const Plan& plan) {
 std::string plan_json(const Plan& plan) {
   Json axes = Json::array();
   for (const MeshAxis& axis : plan.mesh.axes()) axes.push_back({{"name", axis.name}, {"size", axis.size}});
-  Json memory = categories(plan.totals.memory);
-  memory["total"] = plan.totals.memory_total;
+  Json memory = categories(plan.totals.device_memory);
+  memory["allocator"] = plan.totals.allocator_bytes;
+  memory["total"] = plan.totals.device_bytes;
   memory["live_lower_bound"] = plan.totals.live_lower_bound;
   memory["fragmentation"] = plan.totals.fragmentation();
   memory["ranks"] = memory_of_ranks(plan);

@@ -47,7 +47,7 @@ std::string to_string(const MeasuredRow& row) {
                                                 bytes_text(static_cast<double>(work.bytes)), work.ranks,
                                                 work.stride > 1 ? fmt::format(", {} apart", work.stride) : "");
                            },
-                           [](const MeasuredStep& step) { return step.run_file; }},
+                           [](const MeasuredStepTime& step) { return step.run_file; }},
                     row.work);
 }
 

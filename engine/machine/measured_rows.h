@@ -19,17 +19,19 @@ struct MeasuredCollective {
 };
 
 // A training step of a run file.
-struct MeasuredStep {
+struct MeasuredStepTime {
   std::string run_file;  // relative to where the program runs
+  std::string name;      // as the row has it
+  int column = 0;        // of that
 };
 
 // What somebody measured on a cluster, and where it is written.
 struct MeasuredRow {
-  std::variant<PricedProduct, MeasuredCollective, MeasuredStep> work;
+  std::variant<PricedProduct, MeasuredCollective, MeasuredStepTime> work;
   double seconds = 0;
   Place place;  // file and line
 
-  bool is_step() const { return std::holds_alternative<MeasuredStep>(work); }
+  bool is_step() const { return std::holds_alternative<MeasuredStepTime>(work); }
 };
 
 // The devices of a row's group.

@@ -156,7 +156,10 @@ class CsvReader {
   }
 
   decltype(MeasuredRow::work) read_work(const std::string& kind) {
-    if (kind == "step") return MeasuredStep{(folder_ / cells_["run_file"].text).lexically_normal().string()};
+    if (kind == "step") {
+      const CsvCell& cell = cells_["run_file"];
+      return MeasuredStepTime{(folder_ / cell.text).lexically_normal().string(), cell.text, cell.column};
+    }
     if (kind == "collective") {
       MeasuredCollective work;
       const CsvCell& cell = cells_["collective"];

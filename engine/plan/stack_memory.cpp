@@ -69,7 +69,7 @@ class HeldArrays {
     find_arrays();
   }
 
-  CategoryBytes run() {
+  ArenaLayout run() {
     for (Buffer& array : arrays_) narrow(array);
     each_task([&](const Task& task, int) {
       for (const Instruction& instruction : task.instructions) {
@@ -81,14 +81,9 @@ class HeldArrays {
     if (plan_.stack.memory.gathers_again) keep_parts();
     if (view_.chains) drop_recomputed();
     copy_logits();
-    const LivePeak peak = live_peak(arrays_, arena_.length);
-    CategoryBytes categories{};
-    for (const Buffer& array : arrays_) {
-      if (array.first > peak.position || peak.position > array.last) continue;
-      categories[static_cast<size_t>(array.category)] += round_up(array.bytes);
-    }
-    categories[static_cast<size_t>(MemoryCategory::gradients)] += copies_of_gradients();
-    return categories;
+    if (const int64_t copies = copies_of_gradients(); copies > 0)
+      arrays_.push_back({-1, MemoryCategory::gradients, copies, 0, 0, arena_.length - 1, true});
+    return {std::move(arrays_), std::move(array_of_), {}, 0, arena_.length};
   }
 
  private:
@@ -190,6 +185,8 @@ class HeldArrays {
     const int end = last_in_forward[static_cast<size_t>(of_whole)];
     if (gathered.last <= end || kept.persistent) return;
     const int slots = std::max(kept.slot_count, gathered.slot_count);
+    // Other microbatches keep theirs while the task that makes it runs.
+    if (gathered.slot_count > 1) kept.first = std::min(kept.first, gathered.first);
     kept.last = std::max(kept.last, gathered.last);
     kept.bytes = kept.bytes / kept.slot_count * slots;
     kept.slot_count = slots;
@@ -303,6 +300,16 @@ class HeldArrays {
   std::vector<int> array_of_;  // per program value, or -1
 };
 
+CategoryBytes at_peak(const ArenaLayout& arrays) {
+  const LivePeak peak = live_peak(arrays.buffers, arrays.length);
+  CategoryBytes categories{};
+  for (const Buffer& array : arrays.buffers) {
+    if (array.first > peak.position || peak.position > array.last) continue;
+    categories[static_cast<size_t>(array.category)] += round_up(array.bytes);
+  }
+  return categories;
+}
+
 }  // namespace
 
 void hold_as_stack(Plan& plan) {
@@ -310,7 +317,7 @@ void hold_as_stack(Plan& plan) {
   const StackView view(plan);
   for (size_t stage = 0; stage < plan.arenas.size(); ++stage) {
     PlanTotals& totals = plan.pipeline.totals[stage];
-    totals.device_memory = HeldArrays(plan, view, static_cast<int>(stage)).run();
+    totals.device_memory = at_peak(HeldArrays(plan, view, static_cast<int>(stage)).run());
     const int64_t held = std::accumulate(totals.device_memory.begin(), totals.device_memory.end(), int64_t{0});
     totals.allocator_bytes =
         static_cast<int64_t>(static_cast<double>(held) * (stack.allocator - 1) + stack.fixed_bytes);
@@ -320,6 +327,13 @@ void hold_as_stack(Plan& plan) {
   plan.totals.device_memory = heaviest.device_memory;
   plan.totals.allocator_bytes = heaviest.allocator_bytes;
   plan.totals.device_bytes = heaviest.device_bytes;
+}
+
+ArenaLayout arrays_of_stack(const Plan& plan, int stage) {
+  ArenaLayout arrays = HeldArrays(plan, StackView(plan), stage).run();
+  for (Buffer& array : arrays.buffers) array.bytes = round_up(array.bytes);
+  arrays.bytes = plan.pipeline.totals[static_cast<size_t>(stage)].device_bytes;
+  return arrays;
 }
 
 }  // namespace shardscope

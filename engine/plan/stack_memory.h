@@ -22,4 +22,9 @@ namespace shardscope {
 // All other arrays and their lives are the plan's.
 void hold_as_stack(Plan& plan);
 
+// The arrays that add up to that on a stage, and which values each has: in use from `first` to `last`, folded. One
+// without a value that is persistent is the copies of gradients. Offsets and workspace are not set; `bytes` is what a
+// device holds at its peak, with the allocator.
+ArenaLayout arrays_of_stack(const Plan& plan, int stage);
+
 }  // namespace shardscope

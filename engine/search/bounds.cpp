@@ -82,6 +82,7 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
   const Topology topology(machine.levels, static_cast<int>(devices));
   const double share = share_of_rank(machine.device, ranks_on_host(machine, topology));
   const Stack stack = chosen_stack(config.stack);
+  stack_memory_ = stack.memory;
   const ModelLimits limits = model_limits(config);
   rows_ = limits.rows;
   for (const std::string& policy : limits.recompute) {
@@ -102,11 +103,14 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
       const auto has = [&](const char* name) { return std::ranges::find(*logical, name) != logical->end(); };
       const bool tensor = has("heads") || has("kv_heads") || has("mlp") || has("vocab"), expert = has("experts");
       StateBytes& bytes = state.is_of_optimizer() ? optimizer_ : parameters_;
-      double& part = tensor && expert ? bytes.by_both
-                     : tensor         ? bytes.by_tensor
-                     : expert         ? bytes.by_expert
-                                      : bytes.plain;
-      part += static_cast<double>(graph.type(state.before).bytes());
+      double StateBytes::*part = tensor && expert ? &StateBytes::by_both
+                                 : tensor         ? &StateBytes::by_tensor
+                                 : expert         ? &StateBytes::by_expert
+                                                  : &StateBytes::plain;
+      const TensorType& type = graph.type(state.before);
+      bytes.*part += static_cast<double>(type.bytes());
+      if (state.trainable)
+        gradient_copies_.*part += static_cast<double>(element_count(type.shape)) * stack.memory.gradient_bytes;
     }
   }
 }
@@ -126,9 +130,10 @@ Bound Bounds::of(const Candidate& candidate) const {
   const double tensor = static_cast<double>(s.tensor), expert = static_cast<double>(s.expert);
   const StateShards shards = state_shards(s);
   // fastest may lay out nothing else: what is stored is as pinned.
-  bound.memory_bytes =
-      (parameters_.split(tensor, expert) / shards.parameters + optimizer_.split(tensor, expert) / shards.optimizer) /
-      stages;
+  const double copies = gradient_copies_.split(tensor, expert) / shards.parameters;
+  const double states =
+      parameters_.split(tensor, expert) / shards.parameters + optimizer_.split(tensor, expert) / shards.optimizer;
+  bound.memory_bytes = with_allocator((states + copies) / stages, stack_memory_);
   return bound;
 }
 

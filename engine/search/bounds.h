@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/compile/plan_request.h"
+#include "engine/machine/stack.h"
 #include "engine/search/candidates.h"
 
 namespace shardscope {
@@ -28,7 +29,7 @@ struct Bound {
 //
 // Memory. A device stores the states, of which each axis splits what it can at most: parameters and optimizer state
 // over the stages, heads, mlp, vocab and experts over their axes, and over replicas as ZeRO or fsdp says. The heaviest
-// device has at least the mean.
+// device has at least the mean. Another software stack adds its copies of gradients, allocator and libraries.
 class Bounds {
  public:
   Bounds(const PlanRequest& request, int64_t devices);
@@ -50,7 +51,8 @@ class Bounds {
   int64_t rows_, devices_;
   std::map<std::string, ProductSeconds> seconds_;                    // W by recompute policy
   double rows_of_expert_ = std::numeric_limits<double>::infinity();  // fewest, of a sequence
-  StateBytes parameters_, optimizer_;
+  StateBytes parameters_, optimizer_, gradient_copies_;
+  StackMemory stack_memory_;
 };
 
 }  // namespace shardscope

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/config/strategy.h"
+#include "engine/machine/chosen_stack.h"
 #include "engine/search/memory_bound.h"
 
 namespace shardscope {
@@ -262,7 +263,9 @@ Bound layer_bound(const LayerProfile& profile, const Candidate& candidate, const
 }
 
 LayerBounds::LayerBounds(const PlanRequest& request, int64_t devices)
-    : profiles_(request.config, request.machine), prices_(request.machine, static_cast<int>(devices)) {}
+    : profiles_(request.config, request.machine),
+      prices_(request.machine, static_cast<int>(devices)),
+      stack_memory_(chosen_stack(request.config.stack).memory) {}
 
 Bound LayerBounds::of_work(const Candidate& candidate) {
   const LayerProfile* profile = profiles_.of(candidate, true);
@@ -283,7 +286,10 @@ Bound LayerBounds::of(const Candidate& candidate, bool coarse) {
                                       : profiles_.chunks_of(candidate);
   if (chunks.empty()) return {};
   const int64_t microbatches = profiles_.microbatches_of(candidate);
-  return layer_bound(*profile, candidate, chunks, microbatches, coarse, prices_, orders_);
+  Bound bound = layer_bound(*profile, candidate, chunks, microbatches, coarse, prices_, orders_);
+  bound.memory_bytes = with_allocator(bound.memory_bytes, stack_memory_);
+  if (!coarse) bound.likely_bytes = with_allocator(bound.likely_bytes, stack_memory_);
+  return bound;
 }
 
 }  // namespace shardscope

@@ -26,7 +26,7 @@ namespace shardscope {
 // stage works on all microbatches, after the first message has passed the stages before it, and before the last, where
 // the schedule ends with it, has passed them back.
 //
-// Memory: memory_bound.h; as another software stack holds a plan, of states alone.
+// Memory: memory_bound.h; as another software stack holds a plan, of states, its allocator and libraries alone.
 inline constexpr int64_t simulated_items = 4096;
 Bound layer_bound(const LayerProfile& profile, const Candidate& candidate, const std::vector<int>& chunks,
                   int64_t microbatches, bool coarse, const MachinePrices& prices, ScheduleOrders& orders);
@@ -46,6 +46,7 @@ class LayerBounds {
  private:
   LayerProfiles profiles_;
   MachinePrices prices_;
+  StackMemory stack_memory_;
   ScheduleOrders orders_;
 };
 

@@ -153,6 +153,11 @@ double coarse_memory_bound(const LayerProfile& profile, const std::vector<ChunkL
   return most;
 }
 
+double with_allocator(double bytes, const StackMemory& memory) {
+  const double whole_byte = 1;
+  return bytes + std::max(0.0, bytes * (memory.allocator - 1) + memory.fixed_bytes - whole_byte);
+}
+
 double likely_memory(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
                      const std::vector<int>& in_flight) {
   const MemoryOfStages of(profile);

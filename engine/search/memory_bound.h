@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "engine/machine/stack.h"
 #include "engine/search/chunk_layers.h"
 #include "engine/search/layer_profile.h"
 #include "engine/search/schedule_orders.h"
@@ -36,6 +37,9 @@ StateShards state_shards(const StrategyConfig& strategy);
 // is kept.
 double coarse_memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
                            const std::vector<int>& in_flight, bool splits_backward, const StateShards& shards);
+
+// What a process of the stack holds at least where its arrays have so many bytes: its allocator and libraries too.
+double with_allocator(double bytes, const StackMemory& memory);
 
 // About what it takes: an estimate, no bound.
 double likely_memory(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,

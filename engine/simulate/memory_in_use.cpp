@@ -38,6 +38,17 @@ class InUse {
     return std::move(result_);
   }
 
+  MemoryInUse run_by_lives() {
+    find_made_and_read();
+    for (size_t b = 0; b < arena_.buffers.size(); ++b) {
+      if (stop_.stop_requested()) return {};
+      add_life(static_cast<int>(b));
+    }
+    merge();
+    add_up();
+    return std::move(result_);
+  }
+
  private:
   struct Runs {
     std::vector<const TaskRun*> of;  // by microbatch
@@ -55,6 +66,64 @@ class InUse {
   int last() const { return sequence_.length - 1; }
   const Task& task_of(int task) const { return program_.tasks[static_cast<size_t>(task)]; }
   const Runs& runs(int task) const { return task_runs_[static_cast<size_t>(task)]; }
+
+  // Per buffer where its values are first made and last read, folded.
+  void find_made_and_read() {
+    made_.assign(arena_.buffers.size(), arena_.length);
+    read_.assign(arena_.buffers.size(), -1);
+    for (const TaskRun& run : sequence_.runs) {
+      if (!run.is_first) continue;
+      const Task& task = task_of(run.task);
+      for (int place = 0; place < task.size(); ++place) {
+        const CollectiveDone* done = task.issued(place).as<CollectiveDone>();
+        const Instruction& reader = done ? task.instructions[static_cast<size_t>(done->start)] : task.issued(place);
+        const int position = run.folded_first + place;
+        for (const int value : task.issued(place).destinations()) {
+          const int buffer = arena_.buffer_of[static_cast<size_t>(value)];
+          if (buffer >= 0) made_[static_cast<size_t>(buffer)] = std::min(made_[static_cast<size_t>(buffer)], position);
+        }
+        for (const int value : reader.operands()) {
+          const int buffer = arena_.buffer_of[static_cast<size_t>(value)];
+          if (buffer >= 0) read_[static_cast<size_t>(buffer)] = std::max(read_[static_cast<size_t>(buffer)], position);
+        }
+      }
+    }
+  }
+
+  // The first run of the task that a folded position is in.
+  const TaskRun& first_run_at(int position) const {
+    const TaskRun* found = nullptr;
+    for (const int task : tasks_) {
+      const TaskRun* run = runs(task).of.front();
+      if (run->folded_first > position) break;
+      found = run;
+    }
+    return *found;
+  }
+
+  Phase phase_at(int position) const { return task_of(first_run_at(position).task).phase; }
+
+  void add_life(int b) {
+    const Buffer& buffer = arena_.buffers[static_cast<size_t>(b)];
+    if (buffer.persistent) {
+      for (int slot = 0; slot < buffer.slot_count; ++slot) add(b, slot, 0, last());
+      return;
+    }
+    int first = buffer.first, end = buffer.last;
+    if (buffer.slot_count > 1) {
+      if (const int made = made_[static_cast<size_t>(b)]; made < buffer.last) first = std::max(first, made);
+      const int read = read_[static_cast<size_t>(b)];
+      if (read >= first && phase_at(read) == phase_at(end)) end = std::min(end, read);
+    }
+    const TaskRun &from = first_run_at(first), &to = first_run_at(end);
+    const Runs &makers = runs(from.task), &readers = runs(to.task);
+    const bool each = makers.of.size() > 1 && readers.of.size() > 1;
+    for (const TaskRun* maker : makers.of) {
+      const TaskRun* reader = each ? readers.of[static_cast<size_t>(maker->microbatch)] : readers.last;
+      const int made = maker->first + first - from.folded_first;
+      add(b, maker->microbatch % buffer.slot_count, made, std::max(made, reader->first + end - to.folded_first));
+    }
+  }
 
   // What is stored, and what is on its way from a send.
   void add_always() {
@@ -160,6 +229,7 @@ class InUse {
   std::vector<Runs> task_runs_;
   std::vector<std::vector<Read>> reads_;  // per value, by task
   std::vector<bool> always_;              // per buffer
+  std::vector<int> made_, read_;          // per buffer
   std::vector<Use> uses_;
   MemoryInUse result_;
 };
@@ -169,6 +239,11 @@ class InUse {
 MemoryInUse memory_in_use(const Program& program, const Graph& graph, const ArenaLayout& arena, int stage,
                           const std::stop_token& stop) {
   return InUse(program, graph, arena, stage, stop).run();
+}
+
+MemoryInUse memory_in_use_by_lives(const Program& program, const Graph& graph, const ArenaLayout& arrays, int stage,
+                                   const std::stop_token& stop) {
+  return InUse(program, graph, arrays, stage, stop).run_by_lives();
 }
 
 }  // namespace shardscope

@@ -31,4 +31,10 @@ struct MemoryInUse {
 MemoryInUse memory_in_use(const Program& program, const Graph& graph, const ArenaLayout& arena, int stage,
                           const std::stop_token& stop = {});
 
+// The same of arrays whose lives do not follow from the program alone, as another software stack holds them: each is in
+// use from its first position to its last, in its slot of the microbatch. Where slots widen a life beyond the tasks
+// that make and read its values, from and to where these are made and read.
+MemoryInUse memory_in_use_by_lives(const Program& program, const Graph& graph, const ArenaLayout& arrays, int stage,
+                                   const std::stop_token& stop = {});
+
 }  // namespace shardscope

@@ -41,8 +41,8 @@ void MemoryBuffers::take() {
       Row& row = rows_.emplace_back();
       row.use = use;
       const Buffer& held = buffer(row);
-      if (held.value < 0) row.maker = step_at(*plan_, use.first, curve_.stage());
-      else if (!held.persistent) row.maker = makers_[static_cast<size_t>(held.value)];
+      if (held.value < 0 && !held.persistent) row.maker = step_at(*plan_, use.first, curve_.stage());
+      else if (held.value >= 0 && !held.persistent) row.maker = makers_[static_cast<size_t>(held.value)];
     }
   }
   endResetModel();
@@ -66,9 +66,10 @@ QString MemoryBuffers::text(const Row& row, int column) const {
   const Buffer& buffer = this->buffer(row);
   switch (column) {
     case name_column: {
-      const QString name = buffer.value < 0
+      const QString name = buffer.value >= 0 ? value_text(plan, plan.program.values[buffer.value].graph_value)
+                           : row.maker
                                ? tr("workspace of %1").arg(qt(plan.instruction_name(*find_step(plan, row.maker))))
-                               : value_text(plan, plan.program.values[buffer.value].graph_value);
+                               : tr("copies of gradients");
       return buffer.slot_count > 1 ? tr("%1, %2 of %3 slots").arg(name).arg(row.use.held).arg(buffer.slot_count) : name;
     }
     case bytes_column: return qt(bytes_text(double(row.use.bytes)));

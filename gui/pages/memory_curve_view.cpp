@@ -84,7 +84,10 @@ QString MemoryCurveView::position_text(int position) const {
 }
 
 double MemoryCurveView::highest() const {
-  return 1.06 * std::max({1.0, double(arena().bytes), double(curve_->totals[static_cast<size_t>(curve_->peak)])});
+  constexpr double farthest_limit = 2;  // of what is held; a limit further off is not drawn
+  const double held = std::max({1.0, double(arena().bytes), double(curve_->totals[static_cast<size_t>(curve_->peak)])});
+  const auto limit = double(plan_->memory_limit_bytes);
+  return 1.06 * (limit < farthest_limit * held ? std::max(held, limit) : held);
 }
 
 double MemoryCurveView::y_of(double bytes) const { return body().bottom() - bytes / highest() * body().height(); }
@@ -120,8 +123,9 @@ void MemoryCurveView::paint_axes(QPainter& painter) const {
   const QRectF at = body();
   painter.setPen(theme().muted);
   const QRectF head(at.x(), 6, at.width(), 20);
-  const QString title =
-      !plan_ || plan_->stack.runs_here() ? tr("In use through a training step") : tr("In use by this program");
+  const QString title = plan_->stack.runs_here()
+                            ? tr("In use through a training step")
+                            : tr("In use through a training step, as %1 holds it").arg(qt(plan_->stack.name));
   const QString hint = tr("Wheel: zoom. Drag: pan. Click: choose an instruction. P: the peak.");
   painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, title);
   if (!is_in_picture(*this) && painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
@@ -163,11 +167,17 @@ void MemoryCurveView::paint_marks(QPainter& painter) const {
     painter.setPen(pen);
     painter.drawLine(QPointF(x_at(position + 0.5), at.top()), QPointF(x_at(position + 0.5), at.bottom() + strip));
   };
-  const double top = y_of(double(arena().bytes));
-  painter.setPen(QPen(theme().muted, 1, Qt::DashLine));
-  painter.drawLine(QPointF(at.x(), top), QPointF(at.right(), top));
-  const QString arena_text = tr("arena %1").arg(qt(bytes_text(double(arena().bytes))));
-  painter.drawText(QRectF(at.x() + 4, top - 17, at.width() - 8, 16), Qt::AlignRight | Qt::AlignBottom, arena_text);
+  const auto level = [&](double bytes, const QColor& color, const QString& text, Qt::Alignment side) {
+    const double y = y_of(bytes);
+    painter.setPen(QPen(color, 1, Qt::DashLine));
+    painter.drawLine(QPointF(at.x(), y), QPointF(at.right(), y));
+    painter.drawText(QRectF(at.x() + 4, y - 17, at.width() - 8, 16), side | Qt::AlignBottom,
+                     text.arg(qt(bytes_text(bytes))));
+  };
+  const auto held = double(arena().bytes), limit = double(plan_->memory_limit_bytes);
+  level(held, theme().muted, plan_->stack.runs_here() ? tr("arena %1") : tr("with the allocator %1"), Qt::AlignRight);
+  if (limit > 0 && limit <= highest())
+    level(limit, held > limit ? theme().error : theme().muted, tr("a device has %1"), Qt::AlignLeft);
   painter.save();
   painter.setClipRect(at.adjusted(-6, -24, 6, strip));
   if (const std::optional<int> step = position_of(*plan_, workspace_.selection.step(), stage_); step && !chosen_)

@@ -13,8 +13,9 @@
 namespace shardscope {
 
 // What is in use through a step on the devices of a stage, by category, over the steps of its sequence as they run,
-// microbatch by microbatch; beneath it what they are part of, above it the arena; the peak is marked. A click chooses a
-// position, P goes back to the peak; else the keys of a TimeCanvas.
+// microbatch by microbatch, as the plan's software stack holds it; beneath it what they are part of, above it the arena
+// (of another stack what it holds with its allocator), and the limit of a device where it is near; the peak is marked.
+// A click chooses a position, P goes back to the peak; else the keys of a TimeCanvas.
 class MemoryCurveView : public TimeCanvas {
   Q_OBJECT
  public:
@@ -26,7 +27,7 @@ class MemoryCurveView : public TimeCanvas {
   std::shared_ptr<const Plan> plan() const { return plan_; }
   int stage() const { return stage_; }
   const MemoryCurve& curve() const { return *curve_; }
-  const ArenaLayout& arena() const { return plan_->arenas[static_cast<size_t>(stage_)]; }
+  const ArenaLayout& arena() const { return arena_of(*curve_, *plan_, stage_); }
   // That the list of buffers is of: the chosen one, else the peak.
   int position() const { return chosen_.value_or(curve_->peak); }
   bool is_at_peak() const { return !chosen_; }

@@ -116,9 +116,34 @@ class CalibrateTest : public QObject {
     const Evidence evidence = load_machine(out.toStdString()).evidence;
     QCOMPARE(evidence.measurements, 1);
     QVERIFY(std::abs(evidence.time_error - std::abs(seconds / 0.001 - 1)) < 1e-9);
-    write("steps.csv", "kind,run_file,seconds\nstep,none.json,0.001\n");
+    write("steps.csv", "kind,run_file,seconds\nstep, none.json,0.001\n");
     const ProgramResult missing = calibrate({"--machine", "dgx_h100", "--from", path("steps.csv")});
-    QVERIFY2(missing.code == exit_bad_input && missing.errors.contains("none.json"), qPrintable(missing.errors));
+    QVERIFY2(missing.code == exit_bad_input && missing.errors.contains("steps.csv:2:7: there is no run file"),
+             qPrintable(missing.errors));
+  }
+
+  void shares_are_fitted_to_half_of_the_steps_and_the_other_half_is_held_out() {
+    QByteArray rows = "kind,run_file,seconds\n";
+    double before = 0;
+    const QByteArray run = read(preset("mintext_mlp"));
+    for (const char* size : {"1048576", "2097152", "4194304", "524288", "786432", "3145728"}) {
+      const QString name = QString("batch%1.json").arg(size);
+      write(name, QByteArray(run).replace("\"batch_size\": 32", QByteArray("\"batch_size\": ") + size));
+      const double seconds = planned_seconds(path(name), "dgx_h100");
+      QVERIFY(seconds > 0);
+      before = 1 - 1 / 1.5;
+      rows += "step," + name.toUtf8() + "," + QByteArray::number(1.5 * seconds, 'g', 12) + "\n";
+    }
+    write("many.csv", rows);
+    const QString out = path("of_steps.json");
+    const ProgramResult result =
+        shardrun({"calibrate", "--machine", "dgx_h100", "--from", path("many.csv"), "--out", out});
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+    QCOMPARE(result.output.count("(held out)"), qsizetype{3});
+    QVERIFY2(result.output.contains("step, held out"), qPrintable(result.output));
+    const Evidence evidence = load_machine(out.toStdString()).evidence;
+    QCOMPARE(evidence.measurements, 6);
+    QVERIFY2(evidence.time_error < before / 3, qPrintable(result.output));
   }
 
   void what_cannot_be_fitted_is_said_with_its_line() {

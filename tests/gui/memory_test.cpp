@@ -223,6 +223,26 @@ class MemoryTest : public WindowCase {
     QVERIFY(curve()->isVisible());
   }
 
+  void a_run_file_with_a_stack_has_curve_and_buffers_of_the_stack() {
+    RunConfig config = made::small_gpt(2, 2, 2);
+    config.machine = machine_choice("dgx_h100");
+    config.stack = "\"megatron\"";
+    open(config);
+    const PlanTotals& totals = plan().totals;
+    QVERIFY(totals.allocator_bytes > 0);
+    QCOMPARE(curve()->arena().bytes, totals.device_bytes);
+    QCOMPARE(curve()->curve().totals[size_t(curve()->curve().peak)], totals.device_bytes - totals.allocator_bytes);
+    const std::vector<BufferUse> largest =
+        largest_in_use(curve()->curve(), curve()->arena(), curve()->curve().peak, MemoryBuffers::most);
+    QCOMPARE(page()->buffers()->model()->rowCount(), int(largest.size()));
+    for (int row = 0; row < std::ssize(largest); ++row) {
+      QCOMPARE(cell(row, MemoryBuffers::bytes_column),
+               QString::fromStdString(bytes_text(double(largest[size_t(row)].bytes))));
+      QVERIFY(!cell(row, MemoryBuffers::name_column).isEmpty());
+    }
+    QVERIFY(!curve()->grab().isNull());
+  }
+
   void a_plan_that_does_not_fit_offers_ways_out_each_of_which_is_one_undoable_edit() {
     RunConfig config = made::small_gpt(4, 1, 1);
     open(config);

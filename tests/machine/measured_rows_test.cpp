@@ -72,7 +72,7 @@ class MeasuredRowsTest : public QObject {
     const auto& collective = std::get<MeasuredCollective>(rows[1].work);
     QVERIFY(collective.collective == InstructionKind::all_reduce && collective.bytes == 67108864);
     QVERIFY(collective.ranks == 8 && collective.stride == 4 && rows[1].seconds == 1);
-    QCOMPARE(std::get<MeasuredStep>(rows[2].work).run_file, std::string("folder/a, \"b\".json"));
+    QCOMPARE(std::get<MeasuredStepTime>(rows[2].work).run_file, std::string("folder/a, \"b\".json"));
     QVERIFY(rows[2].place == in_file("folder/m.csv", 6) && rows[2].is_step());
     QCOMPARE(to_string(rows[0]), std::string("3 x bf16 4096 x 1024 x 512"));
     QCOMPARE(to_string(rows[1]), std::string("all-reduce of 64.0 MiB among 8, 4 apart"));

@@ -55,7 +55,8 @@ class PipelineBoundTest : public QObject {
     Machine& machine = request.plan.machine;
     for (Level& level : machine.levels) level.bytes_per_second *= std::exp2(static_cast<double>(random() % 13) - 6);
     if (random() % 2) machine.overlap.clear();
-    if (random() % 3 == 0) request.plan.config.stack = "\"megatron\"";
+    const char* stacks[] = {"megatron", "torchtitan", "nanotron"};
+    if (random() % 3 == 0) request.plan.config.stack = fmt::format("\"{}\"", stacks[random() % 3]);
     fix(request.fixed, random() % 3 ? "pipeline=2,4,8" : "pipeline=1");
     const Bounds bounds(request.plan, request.devices);
     LayerBounds layers(request.plan, request.devices);

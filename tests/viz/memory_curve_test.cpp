@@ -170,6 +170,45 @@ class MemoryCurveTest : public QObject {
     }
   }
 
+  void as_a_stack_holds_it_the_peak_is_what_the_plan_says_of_the_stack() {
+    int alone = 0, overlapping = 0;
+    for (const char* stack : {"megatron", "torchtitan", "nanotron", "maxtext"}) {
+      for (RunConfig config : {preset("parallax_decoder"), small(1, "none"), small(4, "full"), piped("1f1b"),
+                               piped("interleaved"), piped("zero_bubble")}) {
+        config.machine = R"({"name": "dgx_h100"})";
+        config.stack = '"' + std::string(stack) + '"';
+        const Plan plan = compile(plan_request(config));
+        for (int stage = 0; stage < plan.program.stages; ++stage) {
+          const PlanTotals& totals = plan.pipeline.totals[stage];
+          const MemoryCurve curve = memory_curve(plan, stage);
+          const Sequence& sequence = plan.program.main(stage);
+          QCOMPARE(std::ssize(curve.totals), qsizetype(sequence.length));
+          const int64_t peak = curve.totals[curve.peak], held = totals.device_bytes - totals.allocator_bytes;
+          const ArenaLayout& arrays = arena_of(curve, plan, stage);
+          QCOMPARE(arrays.bytes, totals.device_bytes);
+          int64_t largest = 0;
+          for (const BufferUse& use : largest_in_use(curve, arrays, curve.peak, arrays.buffers.size()))
+            largest += use.bytes;
+          QCOMPARE(largest, peak);
+          QCOMPARE(std::ranges::max(curve.totals), peak);
+          QVERIFY2(peak <= held, qPrintable(QString("%1 stage %2: %3 of %4")
+                                                .arg(QString::fromStdString(config.stack + config.pipeline.schedule))
+                                                .arg(stage)
+                                                .arg(peak)
+                                                .arg(held)));
+          if (sequence.length == folded_length(sequence)) {
+            QCOMPARE(curve.bytes[curve.peak], totals.device_memory);
+            ++alone;
+          } else {
+            QVERIFY2(double(peak) > 0.8 * double(held), qPrintable(QString("%1 of %2").arg(peak).arg(held)));
+            ++overlapping;
+          }
+        }
+      }
+    }
+    QVERIFY(alone >= 4 && overlapping >= 8);
+  }
+
   void no_column_of_the_picture_loses_a_peak() {
     for_each_stage([](const Plan&, int, const MemoryCurve& curve) {
       const double length = double(curve.totals.size());

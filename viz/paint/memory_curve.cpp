@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/plan/stack_memory.h"
+
 namespace shardscope {
 namespace {
 
@@ -24,10 +26,20 @@ std::vector<PhaseRange> phases_of(const Program& program, const Sequence& sequen
 }  // namespace
 
 MemoryCurve memory_curve(const Plan& plan, int stage, const std::stop_token& stop) {
-  const ArenaLayout& arena = plan.arenas.at(static_cast<size_t>(stage));
-  MemoryCurve curve{memory_in_use(plan.program, *plan.graph, arena, stage, stop), {}};
+  MemoryCurve curve;
+  MemoryInUse& in_use = curve;
+  if (plan.stack.runs_here()) {
+    in_use = memory_in_use(plan.program, *plan.graph, plan.arenas.at(static_cast<size_t>(stage)), stage, stop);
+  } else {
+    curve.arrays = arrays_of_stack(plan, stage);
+    in_use = memory_in_use_by_lives(plan.program, *plan.graph, curve.arrays, stage, stop);
+  }
   if (!curve.totals.empty()) curve.phases = phases_of(plan.program, plan.program.main(stage));
   return curve;
+}
+
+const ArenaLayout& arena_of(const MemoryCurve& curve, const Plan& plan, int stage) {
+  return plan.stack.runs_here() ? plan.arenas.at(static_cast<size_t>(stage)) : curve.arrays;
 }
 
 std::vector<BufferUse> largest_in_use(const MemoryCurve& curve, const ArenaLayout& arena, int position, size_t most) {

@@ -16,12 +16,16 @@ struct PhaseRange {
   int first = 0, last = 0;  // positions
 };
 
-// The memory in use, and the phases that it is used in.
+// The memory in use, as the plan's software stack holds it, and the phases that it is used in.
 struct MemoryCurve : MemoryInUse {
   std::vector<PhaseRange> phases;  // in order, together all positions
+  ArenaLayout arrays;              // of the stack, which `uses` speak of; by this program empty: they are the plan's
 };
 // Empty when asked to stop.
 MemoryCurve memory_curve(const Plan& plan, int stage, const std::stop_token& stop = {});
+
+// The buffers that a curve speaks of; their `bytes` are what a device holds at its peak.
+const ArenaLayout& arena_of(const MemoryCurve& curve, const Plan& plan, int stage);
 
 // A buffer at a position: how many of its slots hold something, and the bytes of these.
 struct BufferUse {
