@@ -201,7 +201,12 @@ void ParametersPanel::focus_filter() {
 bool ParametersPanel::focus_place(const QString& place) {
   std::vector<ArrayRef> arrays{InputRef{}, OutputRef{}};
   for (const ParameterInfo& info : workspace_.planner.parameters()) arrays.push_back(ParameterRef{info.path});
-  const auto found = std::ranges::find_if(arrays, [&](const ArrayRef& array) { return is_at(place, place_of(array)); });
+  auto found = std::ranges::find_if(arrays, [&](const ArrayRef& array) { return is_at(place, place_of(array)); });
+  if (found == arrays.end() && place.startsWith("sharding.parameters")) {  // a pattern of names
+    const std::vector<ParameterRef> decided = parameters_at(workspace_.planner, place);
+    arrays.assign(decided.begin(), decided.end());
+    found = arrays.begin();
+  }
   if (found == arrays.end()) return false;
   workspace_.selection.select_array(*found);
   edit_spec(*found);

@@ -107,6 +107,11 @@ void MainWindow::connect_actions() {
     auto* page = centre_->page<SearchPage>();
     if (!page->search().is_running()) page->start();
   });
+  for (const auto& [action, by] : {std::pair(actions_.next_problem, 1), std::pair(actions_.previous_problem, -1)})
+    connect(action, &QAction::triggered, this, [this, by = by] {
+      const QString problem = docks_.problems()->go(by);
+      notice_->say(problem.isEmpty() ? tr("There are no problems.") : problem);
+    });
   connect(centre_->page<SearchPage>(), &SearchPage::reported, notice_, &Notice::say);
   connect(actions_.open, &QAction::triggered, &files_, &Files::choose_file);
   connect(actions_.save, &QAction::triggered, &files_, &Files::save);
