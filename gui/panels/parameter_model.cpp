@@ -389,7 +389,8 @@ QVariant ParameterModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole: return column == name_column ? QVariant(segment_of(node)) : text(node, shown(index), column);
     case Qt::ToolTipRole: return tip(node, shown(index), column);
     case Qt::DecorationRole:
-      return column == name_column && !shown(index).findings.isEmpty() ? QVariant(mark_) : QVariant();
+      if (column != (node.is_array() ? spec_column : name_column)) return {};
+      return shown(index).findings.isEmpty() ? QVariant() : QVariant(mark_);
     case array_role: return QVariant::fromValue(array_of(node));
     case Qt::AccessibleTextRole:
       if (!node.is_array()) return {};

@@ -186,8 +186,9 @@ void ParametersPanel::fit_columns() {
   };
   const int spec = wanted(ParameterModel::spec_column, 84, 190), shape = wanted(ParameterModel::shape_column, 60, 110);
   const int name = wanted(ParameterModel::name_column, narrowest_name, 240);
-  const int room = tree_->viewport()->width() - spec - shape;
-  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest_name, name));
+  const int width = tree_->viewport()->width(), room = width - spec - shape;
+  const int narrowest = std::min(name, std::max(narrowest_name, width / 2));  // shapes scroll before names are cut
+  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest, name));
   tree_->setColumnWidth(ParameterModel::spec_column, spec);
   tree_->setColumnWidth(ParameterModel::shape_column, shape);
   fitting_ = false;

@@ -93,7 +93,9 @@ class FindingsTest : public QObject {
       for (const ParameterRef& parameter : parameters_at(workspace.planner, place)) {
         ++in_tree;
         for (QModelIndex row = find_row(*tree->model(), parameter); row.isValid(); row = row.parent()) {
-          QVERIFY2(!row.data(Qt::DecorationRole).isNull(), qPrintable(place));
+          const bool is_array = shardscope::is_array(row.data(ParameterModel::array_role).value<ArrayRef>());
+          const QModelIndex marked = row.siblingAtColumn(is_array ? ParameterModel::spec_column : 0);
+          QVERIFY2(!marked.data(Qt::DecorationRole).isNull(), qPrintable(place));
           QVERIFY(row.data(Qt::ToolTipRole).toString().contains(text));
         }
       }
@@ -102,8 +104,8 @@ class FindingsTest : public QObject {
     }
     QVERIFY(in_tree >= 1);
     QVERIFY(at_fields >= 2);  // the idle axis, and rematerialisation
-    QVERIFY(
-        find_row(*tree->model(), ParameterRef{{"params", "token_emb", "embedding"}}).data(Qt::DecorationRole).isNull());
+    const QModelIndex other = find_row(*tree->model(), ParameterRef{{"params", "token_emb", "embedding"}});
+    QVERIFY(other.siblingAtColumn(ParameterModel::spec_column).data(Qt::DecorationRole).isNull());
 
     auto* list = window.findChild<QTreeWidget*>("problems");
     QSet<QString> seen;
