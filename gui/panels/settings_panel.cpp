@@ -22,6 +22,7 @@
 #include "gui/look/fitted_fields.h"
 #include "gui/look/marked_label.h"
 #include "gui/planning/later_iteration.h"
+#include "gui/workspace/array_facts.h"
 
 namespace shardscope {
 namespace {
@@ -458,7 +459,25 @@ void SettingsPanel::rebuild_if_other() {
   if (layout_signature() != signature_) rebuild();
 }
 
+// Where the file leaves a value to the model, what the model says of it: as the text of an empty field.
+void SettingsPanel::show_effective() {
+  const RunConfig& config = workspace_.document.config();
+  if (auto* type = qobject_cast<QComboBox*>(fields_.contains("model.compute_dtype") ? fields_["model.compute_dtype"]
+                                                                                    : nullptr)) {
+    const QString known = qt(compute_type_in_effect(config));
+    type->setPlaceholderText(known.isEmpty() ? QString() : tr("%1 (by default)").arg(known));
+    if (!known.isEmpty()) type->setCurrentIndex(-1);
+  }
+  const auto length = fields_.find("data.sequence_length");
+  auto* tokens = length == fields_.end() ? nullptr : qobject_cast<WholeField*>(length->second);
+  const std::optional<ArrayFacts> input = array_facts(workspace_, InputRef{});
+  if (!tokens || !input || input->shape.size() < 2) return;
+  tokens->setMinimum(0);
+  tokens->setSpecialValueText(tr("%L1 (by the model)").arg(input->shape[1]));
+}
+
 void SettingsPanel::show_errors() {
+  show_effective();
   std::map<QString, QStringList> findings;
   for (const Finding& finding : workspace_.findings.list())
     findings[field_at(qt(finding.place.path))] << Findings::text_of(finding);

@@ -32,6 +32,7 @@ class SettingsPanel : public QWidget {
   void wrap_rows();
   void show_config();
   void show_errors();
+  void show_effective();
   QString field_at(const QString& place) const;  // around a place of the run file, or the first below it; empty: none
   void rebuild();
   void rebuild_if_other();
