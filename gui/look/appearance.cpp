@@ -67,6 +67,19 @@ QString style_sheet(const Theme& theme) {
   return sheet;
 }
 
+QIcon icon_in(const QString& name, const QColor& color) {
+  QFile file(":/icons/" + name + ".svg");
+  if (!file.open(QIODevice::ReadOnly)) return {};
+  return QIcon(new SvgIcon(file.readAll(), color, mix(current->muted, current->window, 0.5)));
+}
+
+void mark(QWidget* field, const char* property, bool on) {
+  if (field->property(property).toBool() == on) return;
+  field->setProperty(property, on);
+  field->style()->unpolish(field);
+  field->style()->polish(field);
+}
+
 // Scripts that need shaping get it all the same; the letters of the rest are set side by side in half the time.
 QFont quickly_laid_out(QFont font) {
   font.setStyleStrategy(QFont::PreferNoShaping);
@@ -110,11 +123,9 @@ ThemeChoice remembered_theme() {
   return ThemeChoice::system;
 }
 
-QIcon themed_icon(const QString& name) {
-  QFile file(":/icons/" + name + ".svg");
-  if (!file.open(QIODevice::ReadOnly)) return {};
-  return QIcon(new SvgIcon(file.readAll(), current->text, mix(current->muted, current->window, 0.5)));
-}
+QIcon themed_icon(const QString& name) { return icon_in(name, current->text); }
+
+QIcon warning_icon() { return icon_in("warning", current->warning); }
 
 QFont monospace_font() {
   QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
@@ -142,11 +153,8 @@ QPixmap color_mark(const QColor& color) {
   return mark;
 }
 
-void mark_invalid(QWidget* field, bool invalid) {
-  if (field->property("invalid").toBool() == invalid) return;
-  field->setProperty("invalid", invalid);
-  field->style()->unpolish(field);
-  field->style()->polish(field);
-}
+void mark_invalid(QWidget* field, bool invalid) { mark(field, "invalid", invalid); }
+
+void mark_noted(QWidget* field, bool noted) { mark(field, "noted", noted); }
 
 }  // namespace shardscope

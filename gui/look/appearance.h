@@ -32,6 +32,8 @@ ThemeChoice remembered_theme();
 
 // The icon resources/icons/NAME.svg in the theme's text colour.
 QIcon themed_icon(const QString& name);
+// The sign of a finding, in the colour of warnings.
+QIcon warning_icon();
 
 // Fonts and small things that many views need.
 QFont monospace_font();
@@ -45,5 +47,7 @@ QPixmap color_mark(const QColor& color);
 
 // Gives an input field the look of a wrong value, or takes it away; also property "invalid".
 void mark_invalid(QWidget* field, bool invalid);
+// Likewise of a value that lint has found something about; property "noted".
+void mark_noted(QWidget* field, bool noted);
 
 }  // namespace shardscope

@@ -1,6 +1,7 @@
 #include "gui/pages/flow_cause.h"
 
 #include <QHBoxLayout>
+#include <QHeaderView>
 #include <QVBoxLayout>
 #include <cmath>
 
@@ -13,6 +14,8 @@
 
 namespace shardscope {
 namespace {
+
+constexpr int most_lines = 5;  // of the list, before it scrolls
 
 QLabel* make_label(QWidget* parent, const char* object) {
   auto* label = new QLabel(parent);
@@ -35,6 +38,7 @@ FlowCause::FlowCause(Workspace& workspace, QWidget* parent)
       title_(make_label(this, "causeTitle")),
       cause_(make_label(this, "causeText")),
       answer_(make_label(this, "causeAnswer")),
+      found_(new QTreeWidget(this)),
       search_(new QPushButton(tr("Find an edit that avoids it"), this)),
       cancel_(new QPushButton(tr("Cancel"), this)),
       apply_(new QPushButton(tr("Apply"), this)),
@@ -44,12 +48,22 @@ FlowCause::FlowCause(Workspace& workspace, QWidget* parent)
   cause_->setProperty("muted", true);
   search_->setObjectName("findEdit");
   search_->setToolTip(
-      tr("Plans every change of a single spec of the arrays involved and of every line of the file's specs, and tells "
-         "the one that makes this reshard needless with the shortest predicted step."));
+      tr("Plans every change of a single spec of the arrays involved and of every line of the file's specs, and lists "
+         "those that make this reshard needless, the shortest predicted step first."));
   cancel_->setObjectName("cancelEdit");
   cancel_->setToolTip(tr("Stop planning."));
   apply_->setObjectName("applyEdit");
-  apply_->setToolTip(tr("Change the spec; undo takes it back."));
+  apply_->setToolTip(tr("Change the spec as the selected line says (Enter); undo takes it back."));
+  found_->setObjectName("foundEdits");
+  found_->setAccessibleName(tr("Edits that avoid it"));
+  found_->setHeaderLabels({tr("Edit"), tr("A step"), tr("Memory"), tr("Sent")});
+  found_->setRootIsDecorated(false);
+  found_->setUniformRowHeights(true);
+  found_->setAllColumnsShowFocus(true);
+  found_->header()->setStretchLastSection(false);
+  found_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  found_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  found_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   progress_->setObjectName("editProgress");
   progress_->setAccessibleName(tr("Candidates that were planned"));
   progress_->setMaximumWidth(160);
@@ -67,9 +81,11 @@ FlowCause::FlowCause(Workspace& workspace, QWidget* parent)
   layout->addLayout(first);
   layout->addWidget(cause_);
   layout->addLayout(second);
+  layout->addWidget(found_);
   connect(search_, &QPushButton::clicked, this, &FlowCause::start);
   connect(cancel_, &QPushButton::clicked, this, &FlowCause::cancel);
   connect(apply_, &QPushButton::clicked, this, &FlowCause::apply);
+  connect(found_, &QTreeWidget::itemActivated, this, &FlowCause::apply);
   connect(&workspace.planner, &Planner::requested, this, &FlowCause::refresh);
   connect(&workspace.planner, &Planner::delivered, this, &FlowCause::refresh);
   tick_.setInterval(60);
@@ -141,8 +157,9 @@ void FlowCause::take(EditSearch search) {
 }
 
 void FlowCause::show_result() {
-  const bool found = result_ && result_->best;
+  const bool found = result_ && !result_->removing.empty();
   apply_->setVisible(found);
+  found_->setVisible(found);
   answer_->setVisible(result_.has_value());
   if (!result_) return;
   if (!found) {
@@ -151,19 +168,26 @@ void FlowCause::show_result() {
                          : tr("No change of a single spec makes it needless; tried: %1.").arg(result_->candidates));
     return;
   }
-  const PlanTotals &now = plan_->totals, &then = result_->best->totals;
-  answer_->setText(tr("<b>%1</b><br>a step %2, memory %3, sent %4; edits that avoid it: %5, of %6 planned")
-                       .arg(result_->best->edit.text.toHtmlEscaped(),
-                            change_text(then.seconds_per_step, now.seconds_per_step, seconds_text),
-                            change_text(double(then.device_bytes), double(now.device_bytes), bytes_text),
-                            change_text(then.wire_bytes_per_device, now.wire_bytes_per_device, bytes_text))
-                       .arg(result_->removing)
-                       .arg(result_->candidates));
+  answer_->setText(tr("Edits that avoid it: %1, of %2 planned").arg(result_->removing.size()).arg(result_->candidates));
+  found_->clear();
+  const PlanTotals& now = plan_->totals;
+  for (const auto& [edit, then] : result_->removing) {
+    auto* line =
+        new QTreeWidgetItem(found_, {edit.text, change_text(then.seconds_per_step, now.seconds_per_step, seconds_text),
+                                     change_text(double(then.device_bytes), double(now.device_bytes), bytes_text),
+                                     change_text(then.wire_bytes_per_device, now.wire_bytes_per_device, bytes_text)});
+    line->setToolTip(0, edit.text);
+  }
+  found_->setCurrentItem(found_->topLevelItem(0));
+  const int lines = std::min(most_lines, found_->topLevelItemCount());
+  found_->setFixedHeight(found_->header()->sizeHint().height() + lines * found_->sizeHintForRow(0) +
+                         2 * found_->frameWidth());
 }
 
 void FlowCause::apply() {
-  if (!result_ || !result_->best || workspace_.document.config() != document_of(*plan_)) return;
-  const SpecEdit edit = result_->best->edit;
+  const int chosen = found_->indexOfTopLevelItem(found_->currentItem());
+  if (!result_ || chosen < 0 || workspace_.document.config() != document_of(*plan_)) return;
+  const SpecEdit edit = result_->removing[static_cast<size_t>(chosen)].edit;
   workspace_.document.edit(edit.config, edit.text);
 }
 

@@ -4,6 +4,7 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QTimer>
+#include <QTreeWidget>
 #include <QWidget>
 #include <memory>
 
@@ -13,8 +14,9 @@
 
 namespace shardscope {
 
-// Why an array is moved, and on demand the cheapest change of a single spec that makes it needless: candidates are
-// planned in the background, can be cancelled, and the best is applied as one edit. Hidden where no reshard is shown.
+// Why an array is moved, and on demand the changes of a single spec that make it needless, with what each costs, the
+// shortest step first: candidates are planned in the background, can be cancelled, and the chosen one is applied as one
+// edit. Hidden where no reshard is shown.
 class FlowCause : public QWidget {
   Q_OBJECT
  public:
@@ -41,6 +43,7 @@ class FlowCause : public QWidget {
   QLabel* title_;
   QLabel* cause_;
   QLabel* answer_;
+  QTreeWidget* found_;
   QPushButton* search_;
   QPushButton* cancel_;
   QPushButton* apply_;

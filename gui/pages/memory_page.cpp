@@ -45,7 +45,9 @@ MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
   below->setContentsMargins(0, 0, 0, 0);
   below->setSpacing(0);
   head_ = make_head(workspace);
-  below->addWidget(new MemoryWaysOut(workspace));
+  auto* ways_out = new MemoryWaysOut(workspace);
+  connect(ways_out, &MemoryWaysOut::searchWanted, this, &MemoryPage::searchWanted);
+  below->addWidget(ways_out);
   below->addWidget(head_);
   below->addWidget(views_, 1);
   make_buffers(workspace);

@@ -29,6 +29,9 @@ class MemoryPage : public QWidget, public Page {
   QTableView* buffers() const { return buffers_; }
   void show_arena(bool arena);
 
+ signals:
+  void searchWanted(int64_t devices);  // for strategies that fit
+
  protected:
   void resizeEvent(QResizeEvent* event) override;
 

@@ -11,6 +11,7 @@ namespace shardscope {
 namespace {
 
 const char* const rule = "memory";
+const QString search_link = "search:";
 
 QString settings_text(const Settings& settings) {
   QStringList list;
@@ -23,6 +24,17 @@ QString way(const Fix& fix, size_t index) {
       .arg(index)
       .arg(settings_text(fix.settings).toHtmlEscaped(), qt(seconds_text(fix.after.seconds)),
            qt(bytes_text(double(fix.after.bytes))));
+}
+
+// Links to a search on the devices that there are, and on so many times as many that the excess would be gone.
+QString search_links(int64_t devices, double excess) {
+  int64_t more = 2 * devices;
+  while (double(more) < excess * double(devices) && more < Mesh::max_devices) more *= 2;
+  QStringList links;
+  for (const int64_t count : {devices, more})
+    if (count <= Mesh::max_devices)
+      links << QString("<a href=\"%1%2\">%3</a>").arg(search_link).arg(count).arg(counted_text(count, "device"));
+  return MemoryWaysOut::tr("Search strategies on %1.").arg(links.join(MemoryWaysOut::tr(" or ")));
 }
 
 }  // namespace
@@ -68,10 +80,13 @@ void MemoryWaysOut::refresh() {
   } else if (!is_in_picture(*this)) {
     text += " " + tr("Planning ways out\u2026");
   }
+  if (!is_in_picture(*this) && workspace_.planner.is_current())
+    text += " " + search_links(plan->mesh.device_count(), double(needed) / double(limit));
   setText(text);
 }
 
 void MemoryWaysOut::apply(const QString& link) {
+  if (link.startsWith(search_link)) return emit searchWanted(link.sliced(search_link.size()).toLongLong());
   if (const std::optional<size_t> place = place_of_finding()) workspace_.findings.apply(*place, link.toULongLong());
 }
 

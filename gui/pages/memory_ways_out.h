@@ -8,11 +8,15 @@
 namespace shardscope {
 
 // Where a plan does not fit: by how much, and the changes of least cost after which it does, with the step time and
-// memory that each leads to. A link makes the change, as one edit that undo takes back. Hidden where the plan fits.
+// memory that each leads to; further links lead to a search on as many devices, and on more. A link makes the change,
+// as one edit that undo takes back. Hidden where the plan fits.
 class MemoryWaysOut : public WrappedLabel {
   Q_OBJECT
  public:
   explicit MemoryWaysOut(Workspace& workspace, QWidget* parent = nullptr);
+
+ signals:
+  void searchWanted(int64_t devices);
 
  private:
   void refresh();

@@ -26,6 +26,12 @@ ParameterModel::ParameterModel(Workspace& workspace, QObject* parent)
     : QAbstractItemModel(parent), workspace_(workspace), root_(std::make_unique<Node>()) {
   connect(&workspace.planner, &Planner::delivered, this, &ParameterModel::refresh);
   connect(&workspace.document, &Document::configChanged, this, &ParameterModel::refresh);
+  connect(&workspace.findings, &Findings::changed, this, [this] {
+    take_findings();
+    announce_changes();
+  });
+  connect(&look(), &Look::changed, this, [this] { mark_ = warning_icon(); });
+  mark_ = warning_icon();
   rebuild();
 }
 
@@ -206,6 +212,29 @@ std::unique_ptr<ParameterModel::Node> ParameterModel::build() {
   return root;
 }
 
+// Of each array and group its part of a path; the input and the output are named as no parameter is.
+std::string ParameterModel::mark_key(const Node& node) const {
+  if (node.kind == Node::Kind::input || node.kind == Node::Kind::output) return name_of(array_of(node)).toStdString();
+  if (node.kind == Node::Kind::state) return {};
+  const auto& path = node.parameter->path;
+  return "/" + join_path({path.begin(), path.begin() + node.part + 1});
+}
+
+void ParameterModel::take_findings() {
+  marks_.clear();
+  const auto mark = [this](const std::string& key, const QString& text) {
+    if (QStringList& texts = marks_[key]; !texts.contains(text)) texts << text;
+  };
+  for (const Finding& finding : workspace_.findings.list()) {
+    const QString place = qt(finding.place.path), text = Findings::text_of(finding);
+    for (const ArrayRef& array : {ArrayRef(InputRef{}), ArrayRef(OutputRef{})})
+      if (is_at(place, place_of(array))) mark(name_of(array).toStdString(), text);
+    for (const ParameterRef& parameter : parameters_at(workspace_.planner, place))
+      for (size_t parts = 1; parts <= parameter.path.size(); ++parts)
+        mark("/" + join_path({parameter.path.begin(), parameter.path.begin() + static_cast<ptrdiff_t>(parts)}), text);
+  }
+}
+
 std::pair<int64_t, int64_t> ParameterModel::bytes_of(const Node& group) const {
   std::pair<int64_t, int64_t> sum;
   for (const auto& child : group.children) {
@@ -225,6 +254,7 @@ std::pair<int64_t, int64_t> ParameterModel::bytes_of(const Node& group) const {
 
 ParameterModel::Row ParameterModel::look_up(const Node& node) const {
   Row row;
+  if (const auto marks = marks_.find(mark_key(node)); marks != marks_.end()) row.findings = marks->second.join('\n');
   if (!node.is_array()) {
     std::tie(row.total_bytes, row.device_bytes) = bytes_of(node);
     return row;
@@ -336,6 +366,12 @@ QVariant ParameterModel::text(const Node& node, const Row& row, int column) cons
 QVariant ParameterModel::tip(const Node& node, const Row& row, int column) const {
   if (column == device_bytes_column) return qt(exact_bytes(double(row.device_bytes))) + tr(" on each device");
   if (column == total_bytes_column) return qt(exact_bytes(double(row.total_bytes))) + tr(" in all");
+  if (!row.findings.isEmpty() && (column == name_column || column == spec_column)) {
+    Row plain = row;
+    plain.findings.clear();
+    const QString rest = tip(node, plain, column).toString();
+    return rest.isEmpty() ? row.findings : row.findings + "\n\n" + rest;
+  }
   if (!node.is_array() && column == spec_column) return tr("F2: one spec for all arrays below.");
   if (!node.is_array()) return {};
   if (column != spec_column) return name_of(array_of(node));
@@ -352,10 +388,14 @@ QVariant ParameterModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole: return column == name_column ? QVariant(segment_of(node)) : text(node, shown(index), column);
     case Qt::ToolTipRole: return tip(node, shown(index), column);
+    case Qt::DecorationRole:
+      if (column != (node.is_array() ? spec_column : name_column)) return {};
+      return shown(index).findings.isEmpty() ? QVariant() : QVariant(mark_);
     case array_role: return QVariant::fromValue(array_of(node));
     case Qt::AccessibleTextRole:
-      return node.is_array() ? QVariant(title_of(array_of(node)) + ", " + text(node, shown(index), column).toString())
-                             : QVariant();
+      if (!node.is_array()) return {};
+      return title_of(array_of(node)) + ", " + text(node, shown(index), column).toString() +
+             (shown(index).findings.isEmpty() ? QString() : ", " + shown(index).findings);
     case Qt::TextAlignmentRole: return is_bytes ? QVariant(Qt::AlignRight | Qt::AlignVCenter) : QVariant();
     case Qt::ForegroundRole:
       if (column == name_column) return {};

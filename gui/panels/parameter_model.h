@@ -1,7 +1,10 @@
 #pragma once
 
 #include <QAbstractItemModel>
+#include <QIcon>
+#include <QStringList>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -12,8 +15,9 @@ namespace shardscope {
 
 // The arrays that have a spec, as a tree of path segments: the model's input and output, then its parameters, with
 // their optimizer state below them on demand. Specs are the config's (the newest), bytes those of the last good plan.
-// An edit costs what it changes: rows are added and removed by difference, and what stands in a row is looked up when
-// it is shown; of the rows shown last those that changed are announced.
+// A spec that lint finds something about is marked, and so are the groups above it. An edit costs what it changes: rows
+// are added and removed by difference, and what stands in a row is looked up when it is shown; of the rows shown last
+// those that changed are announced.
 class ParameterModel : public QAbstractItemModel {
   Q_OBJECT
  public:
@@ -51,7 +55,7 @@ class ParameterModel : public QAbstractItemModel {
   struct Row {
     ArrayFacts facts;
     int64_t total_bytes = 0, device_bytes = 0;
-    QString errors;
+    QString errors, findings;
     bool operator==(const Row&) const = default;
   };
   // Small, since a deep model has ten thousand: its words are made when they are shown.
@@ -81,6 +85,8 @@ class ParameterModel : public QAbstractItemModel {
   QString segment_of(const Node& node) const;
   void forget_shown();
   void announce_changes();
+  void take_findings();
+  std::string mark_key(const Node& node) const;
   Row look_up(const Node& node) const;
   std::pair<int64_t, int64_t> bytes_of(const Node& group) const;  // in all, on a device
   const Row& shown(const QModelIndex& index) const;
@@ -100,7 +106,9 @@ class ParameterModel : public QAbstractItemModel {
   int count_ = 0;
   std::shared_ptr<const RunConfig> config_;  // that specs_ reads
   std::optional<ParameterSpecs> specs_;
-  mutable std::deque<Node*> shown_;  // the rows shown last
+  mutable std::deque<Node*> shown_;           // the rows shown last
+  std::map<std::string, QStringList> marks_;  // what lint finds, by mark_key()
+  QIcon mark_;
 };
 
 }  // namespace shardscope

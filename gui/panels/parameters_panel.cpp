@@ -186,8 +186,9 @@ void ParametersPanel::fit_columns() {
   };
   const int spec = wanted(ParameterModel::spec_column, 84, 190), shape = wanted(ParameterModel::shape_column, 60, 110);
   const int name = wanted(ParameterModel::name_column, narrowest_name, 240);
-  const int room = tree_->viewport()->width() - spec - shape;
-  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest_name, name));
+  const int width = tree_->viewport()->width(), room = width - spec - shape;
+  const int narrowest = std::min(name, std::max(narrowest_name, width / 2));  // shapes scroll before names are cut
+  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest, name));
   tree_->setColumnWidth(ParameterModel::spec_column, spec);
   tree_->setColumnWidth(ParameterModel::shape_column, shape);
   fitting_ = false;
@@ -201,7 +202,12 @@ void ParametersPanel::focus_filter() {
 bool ParametersPanel::focus_place(const QString& place) {
   std::vector<ArrayRef> arrays{InputRef{}, OutputRef{}};
   for (const ParameterInfo& info : workspace_.planner.parameters()) arrays.push_back(ParameterRef{info.path});
-  const auto found = std::ranges::find_if(arrays, [&](const ArrayRef& array) { return is_at(place, place_of(array)); });
+  auto found = std::ranges::find_if(arrays, [&](const ArrayRef& array) { return is_at(place, place_of(array)); });
+  if (found == arrays.end() && place.startsWith("sharding.parameters")) {  // a pattern of names
+    const std::vector<ParameterRef> decided = parameters_at(workspace_.planner, place);
+    arrays.assign(decided.begin(), decided.end());
+    found = arrays.begin();
+  }
   if (found == arrays.end()) return false;
   workspace_.selection.select_array(*found);
   edit_spec(*found);

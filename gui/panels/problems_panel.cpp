@@ -99,6 +99,15 @@ void ProblemsPanel::add_action(const QString& text, const QString& tip, const QK
   list_->addAction(action);
 }
 
+QString ProblemsPanel::go(int by) {
+  const int count = list_->topLevelItemCount(), now = list_->indexOfTopLevelItem(list_->currentItem());
+  if (count == 0) return {};
+  QTreeWidgetItem* item = list_->topLevelItem(now < 0 ? (by > 0 ? 0 : count - 1) : (now + by + count) % count);
+  list_->setCurrentItem(item);
+  emit activated(item->data(0, place_role).toString());
+  return item->text(0);
+}
+
 void ProblemsPanel::copy() const {
   QStringList lines;
   for (int row = 0; row < list_->topLevelItemCount(); ++row) {

@@ -23,6 +23,9 @@ class ProblemsPanel : public QWidget {
   // Problems that are not of planning: a file that could not be read. Gone with the next edit.
   void show_file_errors(const std::vector<Error>& errors);
   QTreeWidget* list() const { return list_; }
+  // Goes to the place of the problem behind the current one, or before it, around the ends of the list; its text, empty
+  // where there is no problem.
+  QString go(int by);
 
  signals:
   void activated(const QString& place);

@@ -20,7 +20,9 @@
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/look/fitted_fields.h"
+#include "gui/look/marked_label.h"
 #include "gui/planning/later_iteration.h"
+#include "gui/workspace/array_facts.h"
 
 namespace shardscope {
 namespace {
@@ -121,6 +123,7 @@ SettingsPanel::SettingsPanel(Workspace& workspace, QWidget* parent) : QWidget(pa
   area_->setWidget(holder_);
   connect(&workspace.document, &Document::configChanged, this, &SettingsPanel::show_config);
   connect(&workspace.planner, &Planner::delivered, this, &SettingsPanel::show_errors);
+  connect(&workspace.findings, &Findings::changed, this, &SettingsPanel::show_errors);
   rebuild();
 }
 
@@ -388,7 +391,9 @@ void SettingsPanel::add_field(const QString& label, const QString& place, QWidge
   field->setToolTip(tip);
   fields_[place] = field;
   tips_[place] = tip;
-  form_->addRow(label, field);
+  auto* caption = new MarkedLabel(label, body_);
+  caption->setBuddy(field);
+  form_->addRow(caption, field);
 }
 
 QWidget* SettingsPanel::option_field(OptionGroup which, const ShownOption& option) {
@@ -454,12 +459,49 @@ void SettingsPanel::rebuild_if_other() {
   if (layout_signature() != signature_) rebuild();
 }
 
+// Where the file leaves a value to the model, what the model says of it: as the text of an empty field.
+void SettingsPanel::show_effective() {
+  const RunConfig& config = workspace_.document.config();
+  if (auto* type = qobject_cast<QComboBox*>(fields_.contains("model.compute_dtype") ? fields_["model.compute_dtype"]
+                                                                                    : nullptr)) {
+    const QString known = qt(compute_type_in_effect(config));
+    type->setPlaceholderText(known.isEmpty() ? QString() : tr("%1 (by default)").arg(known));
+    if (!known.isEmpty()) type->setCurrentIndex(-1);
+  }
+  const auto length = fields_.find("data.sequence_length");
+  auto* tokens = length == fields_.end() ? nullptr : qobject_cast<WholeField*>(length->second);
+  const std::optional<ArrayFacts> input = array_facts(workspace_, InputRef{});
+  if (!tokens || !input || input->shape.size() < 2) return;
+  tokens->setMinimum(0);
+  tokens->setSpecialValueText(tr("%L1 (by the model)").arg(input->shape[1]));
+}
+
 void SettingsPanel::show_errors() {
+  show_effective();
+  std::map<QString, QStringList> findings;
+  for (const Finding& finding : workspace_.findings.list())
+    findings[field_at(qt(finding.place.path))] << Findings::text_of(finding);
   for (const auto& [place, field] : fields_) {
     const QString errors = errors_text(errors_at(workspace_.planner.errors(), place));
+    const QString found = findings[place].join('\n');
     mark_invalid(field, !errors.isEmpty());
-    field->setToolTip(errors.isEmpty() ? tips_[place] : errors);
+    mark_noted(field, errors.isEmpty() && !found.isEmpty());
+    static_cast<MarkedLabel*>(form_->labelForField(field))->set_mark(found);
+    const QString tip = errors.isEmpty() ? tips_[place] : errors;
+    field->setToolTip(found.isEmpty() ? tip : found + "\n\n" + tip);
   }
+}
+
+QString SettingsPanel::field_at(const QString& place) const {
+  QString around, inside;
+  for (int row = 0; row < form_->rowCount(); ++row) {
+    const QLayoutItem* item = form_->itemAt(row, QFormLayout::FieldRole);
+    const QString field = item ? item->widget()->objectName() : QString();
+    if (!fields_.contains(field)) continue;
+    if (is_at(place, field) && field.size() > around.size()) around = field;
+    if (is_at(field, place) && inside.isEmpty()) inside = field;
+  }
+  return around.isEmpty() ? inside : around;
 }
 
 std::map<QString, QString> SettingsPanel::labels() const {
@@ -472,7 +514,7 @@ std::map<QString, QString> SettingsPanel::labels() const {
 }
 
 bool SettingsPanel::focus_place(const QString& place) {
-  const auto found = fields_.find(place);
+  const auto found = fields_.find(field_at(place));
   if (found == fields_.end()) return false;
   found->second->setFocus(Qt::OtherFocusReason);
   return true;

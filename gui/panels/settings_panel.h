@@ -13,13 +13,14 @@ namespace shardscope {
 
 // The run file's plain values as a form: model, data, optimizer, steps, microbatches, ZeRO, pipeline, seed; also those
 // that it does not name, at their defaults. Every change is one undoable edit; a field whose value cannot be planned
-// says why. Fields are named after their places ("model.num_layers").
+// says why, and one that lint finds something about is marked. Fields are named after their places
+// ("model.num_layers").
 class SettingsPanel : public QWidget {
   Q_OBJECT
  public:
   explicit SettingsPanel(Workspace& workspace, QWidget* parent = nullptr);
 
-  // Gives the keyboard to the field of a place of the run file; false where the form has none.
+  // Gives the keyboard to the field of a place of the run file, else to the first below it; false where there is none.
   bool focus_place(const QString& place);
   // The labels of its fields, by place.
   std::map<QString, QString> labels() const;
@@ -31,6 +32,8 @@ class SettingsPanel : public QWidget {
   void wrap_rows();
   void show_config();
   void show_errors();
+  void show_effective();
+  QString field_at(const QString& place) const;  // around a place of the run file, or the first below it; empty: none
   void rebuild();
   void rebuild_if_other();
   void add_rematerialisation(const std::string& policy);

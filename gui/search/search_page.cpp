@@ -239,6 +239,11 @@ void SearchPage::start() {
   follow_document();
 }
 
+void SearchPage::start_on(int64_t devices) {
+  form_->set_devices(devices);
+  start();
+}
+
 void SearchPage::begin_picture(const Page* seen) {
   if (const auto* page = dynamic_cast<const SearchPage*>(seen)) search_.keep_that_of(page->search_);
   follow_document();

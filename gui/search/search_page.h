@@ -33,6 +33,7 @@ class SearchPage : public QWidget, public Page {
   SearchPage(Workspace& workspace, PinnedPlans& pins, QWidget* parent = nullptr);
 
   void start();
+  void start_on(int64_t devices);
   const StrategySearch& search() const { return search_; }
   bool is_settled() const override;
   void begin_picture(const Page* seen) override;  // of what was found

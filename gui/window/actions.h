@@ -20,6 +20,7 @@ struct Actions {
   QAction *const undo, *const redo, *const find, *const copy;
   QAction *const mesh, *const train, *const pause, *const stop, *const attach, *const detach;
   QAction *const palette, *const shortcuts, *const pin, *const sweep, *const search;
+  QAction *const next_problem, *const previous_problem;
   QAction *const help, *const tour, *const about, *const bottom;
 };
 

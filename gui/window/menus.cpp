@@ -124,6 +124,7 @@ void add_plan_menu(QMenuBar& bar, const Actions& actions, Document& document, Ce
     docks.show(docks.problems());
     docks.problems()->list()->setFocus(Qt::ShortcutFocusReason);
   });
+  menu->addActions({actions.next_problem, actions.previous_problem});
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ MeshBar::MeshBar(Workspace& workspace, QWidget* parent)
   connect(&workspace.document, &Document::configChanged, this,
           [this] { edited_axis_ = std::exchange(editing_axis_, -1); });
   connect(&workspace.planner, &Planner::delivered, this, &MeshBar::show_errors);
+  connect(&workspace.findings, &Findings::changed, this, &MeshBar::show_errors);
   connect(&legal_, &LegalSizes::known, this, &MeshBar::show_errors);
   connect(&look(), &Look::changed, this, &MeshBar::name_axes);
   show_config();
@@ -100,7 +101,7 @@ void MeshBar::make_fields() {
   for (size_t i = 0; i < axes.size(); ++i) {
     const int axis = static_cast<int>(i);
     if (i > 0) parts_.push_back(new QLabel(QString(QChar(0x00d7)), this));
-    auto* label = new QLabel(this);
+    auto* label = new MarkedLabel({}, this);
     labels_.push_back(label);
     auto* box = new AxisField([this, axis](int64_t size, bool up) { return legal_.next(axis, size, up); }, this);
     connect(box, &AxisField::entered, this,
@@ -165,11 +166,14 @@ void MeshBar::show_errors() {
     const bool invalid = !here.empty();
     if (here.size() > 4) here.resize(4);
     mark_invalid(fields_[i], invalid);
+    const QString found = workspace_.findings.text_at(axis_place(i));
+    mark_noted(fields_[i], !invalid && !found.isEmpty());
+    labels_[i]->set_mark(compact_ ? QString() : found);
     QString tip = invalid ? errors_text(here)
                           : tr("Number of devices along mesh axis %1. Up and Down change it.").arg(qt(names_[i]));
     const auto sizes = legal_.of(static_cast<int>(i));
     if (sizes && !sizes->empty()) tip += "\n" + tr("%1 may be %2.").arg(qt(names_[i]), sizes_text(*sizes));
-    fields_[i]->setToolTip(tip);
+    fields_[i]->setToolTip(found.isEmpty() ? tip : found + "\n\n" + tip);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <QWidget>
 #include <vector>
 
+#include "gui/look/marked_label.h"
 #include "gui/planning/legal_sizes.h"
 #include "gui/workspace/workspace.h"
 
@@ -46,7 +47,7 @@ class MeshBar : public QWidget {
   bool compact_ = false;
   std::vector<std::string> names_;
   std::vector<QSpinBox*> fields_;
-  std::vector<QLabel*> labels_;
+  std::vector<MarkedLabel*> labels_;
   std::vector<QWidget*> parts_;  // all widgets of the fields
   int editing_axis_ = -1;        // the one that the next edit is of
   int edited_axis_ = -1;         // the one that the last edit was of

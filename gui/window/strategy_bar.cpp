@@ -1,10 +1,15 @@
 #include "gui/window/strategy_bar.h"
 
+#include <QAbstractItemView>
 #include <QSignalBlocker>
+#include <QStandardItemModel>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <utility>
 
 #include "engine/config/strategy.h"
+#include "engine/plan/schedules/schedule.h"
+#include "engine/plan/stages.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
@@ -16,11 +21,84 @@ namespace {
 
 QString place_of_key(const std::string& key) { return "strategy." + qt(key); }
 
+// What comes of choosing a schedule: the interleaved one is of several model chunks a stage, others of one.
+StrategyConfig with_schedule(StrategyConfig strategy, const std::string& schedule) {
+  strategy.pipeline_schedule = schedule;
+  if (schedule == "interleaved") strategy.virtual_stages = std::max<int64_t>(strategy.virtual_stages, 2);
+  else strategy.virtual_stages = 1;
+  return strategy;
+}
+
+// The axes above 1, outermost first.
+std::vector<std::string> split_order(const StrategyConfig& strategy) {
+  std::vector<std::string> axes = strategy.order.empty() ? default_order() : strategy.order;
+  std::erase_if(axes, [&](const std::string& axis) { return degree(strategy, axis) == 1; });
+  return axes;
+}
+
+// An order that is given has all axes above 1: those that are missing come last.
+void complete_order(StrategyConfig& strategy) {
+  if (strategy.order.empty()) return;
+  for (const std::string& axis : default_order())
+    if (degree(strategy, axis) > 1 && std::ranges::count(strategy.order, axis) == 0) strategy.order.push_back(axis);
+}
+
+// All orders of up to three axes. Of more: as Megatron has them, and each axis outermost or innermost. And the own one.
+std::vector<std::vector<std::string>> orders_of(const std::vector<std::string>& own) {
+  std::vector<std::string> axes = default_order();
+  std::erase_if(axes, [&](const std::string& axis) { return std::ranges::count(own, axis) == 0; });
+  std::vector<std::vector<std::string>> orders;
+  const auto add = [&](const std::vector<std::string>& order) {
+    if (std::ranges::count(orders, order) == 0) orders.push_back(order);
+  };
+  add(axes);
+  if (axes.size() <= 3) {
+    std::vector<std::string> order = axes;
+    std::ranges::sort(order);
+    do add(order);
+    while (std::ranges::next_permutation(order).found);
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    std::vector<std::string> outermost = axes, innermost = axes;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    std::rotate(outermost.begin(), outermost.begin() + at, outermost.begin() + at + 1);
+    std::rotate(innermost.begin() + at, innermost.begin() + at + 1, innermost.end());
+    add(outermost);
+    add(innermost);
+  }
+  add(own);
+  return orders;
+}
+
+QString text_of(const std::vector<std::string>& order) {
+  QStringList axes;
+  for (const std::string& axis : order) axes << qt(axis);
+  return axes.join(", ");
+}
+
+// Of such a text; none where it is as Megatron has them.
+std::vector<std::string> axes_of(const QString& text) {
+  std::vector<std::string> order, usual = default_order();
+  for (const QString& axis : text.split(", ", Qt::SkipEmptyParts)) order.push_back(axis.toStdString());
+  std::erase_if(usual, [&](const std::string& axis) { return std::ranges::count(order, axis) == 0; });
+  return order == usual ? std::vector<std::string>() : order;
+}
+
+// The list that opens is as wide as its lines, also where the field is not.
+void widen_list(const QComboBox& box) {
+  int widest = 0;
+  for (int item = 0; item < box.count(); ++item)
+    widest = std::max(widest, box.fontMetrics().horizontalAdvance(box.itemText(item)));
+  box.view()->setMinimumWidth(widest + 40);
+}
+
 }  // namespace
 
 StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
       workspace_(workspace),
+      schedule_(new QComboBox(this)),
+      order_(new QComboBox(this)),
       sequence_(new QCheckBox(tr("sequence"), this)),
       recompute_(new QComboBox(this)),
       total_(new QLabel(this)),
@@ -28,9 +106,13 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
   auto* rows = new QVBoxLayout(this);
   rows->setContentsMargins(6, 0, 6, 0);
   rows->setSpacing(2);
-  QHBoxLayout* layout = new QHBoxLayout;
-  rows->addLayout(layout);
-  layout->setSpacing(4);
+  const auto add_row = [rows] {
+    auto* row = new QHBoxLayout;
+    row->setSpacing(4);
+    rows->addLayout(row);
+    return row;
+  };
+  QHBoxLayout* layout = add_row();
   auto* title = new QLabel(tr("Strategy"), this);
   title->setToolTip(tr("How the model is split, by the usual numbers. Their product is the number of devices."));
   layout->addWidget(title);
@@ -42,86 +124,109 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
       {"expert", tr("Parts of the list of experts; tokens travel to them.")},
       {"pipeline", tr("Stages; each has a part of the layers.")}};
   for (const auto& [axis, tip] : axes) {
-    add_field(*layout, axis, qt(axis), tip, 1, [name = std::string(axis)](StrategyConfig& strategy) -> int64_t& {
+    add_number(*layout, axis, qt(axis), tip, 1, [name = std::string(axis)](StrategyConfig& strategy) -> int64_t& {
       return *find_degree(strategy, name);
     });
   }
   layout->addWidget(total_);
   layout->addWidget(write_out_);
   layout->addStretch();
-  layout = new QHBoxLayout;
-  rows->addLayout(layout);
-  layout->setSpacing(4);
-  add_field(*layout, "zero", tr("ZeRO"),
-            tr("What replicas split: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too."), 0,
-            [](StrategyConfig& strategy) -> int64_t& { return strategy.zero; });
-  add_field(*layout, "microbatch_size", tr("microbatch"),
-            tr("Sequences of one replica at a time; 0: as the schedule says."), 0,
-            [](StrategyConfig& strategy) -> int64_t& { return strategy.microbatch_size; });
-  add_field(*layout, "virtual_stages", tr("virtual stages"),
-            tr("Model chunks of each pipeline stage: more of them wait less, and send more."), 1,
-            [](StrategyConfig& strategy) -> int64_t& { return strategy.virtual_stages; });
-  sequence_->setObjectName("strategy_sequence_parallel");
-  sequence_->setToolTip(tr("Sequence parallelism: activations between tensor-parallel blocks are split by length."));
+  layout = add_row();
+  add_number(*layout, "zero", tr("ZeRO"),
+             tr("What replicas split: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too."), 0,
+             [](StrategyConfig& strategy) -> int64_t& { return strategy.zero; });
+  add_number(*layout, "microbatch_size", tr("microbatch"),
+             tr("Sequences of one replica at a time; 0: as the schedule says."), 0,
+             [](StrategyConfig& strategy) -> int64_t& { return strategy.microbatch_size; });
+  add_number(*layout, "virtual_stages", tr("virtual stages"),
+             tr("Model chunks of each pipeline stage: more of them wait less, and send more."), 1,
+             [](StrategyConfig& strategy) -> int64_t& { return strategy.virtual_stages; });
+  for (auto [box, letters] : {std::pair(schedule_, 11), std::pair(order_, 20)}) {
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->setMinimumContentsLength(letters);
+  }
+  connect(schedule_, &QComboBox::activated, this, [this](int index) {
+    const std::string schedule = schedule_->itemData(index).toString().toStdString();
+    edit([&](StrategyConfig& strategy) { strategy = with_schedule(strategy, schedule); }, "pipeline_schedule");
+  });
+  add_field(*layout, "pipeline_schedule", tr("schedule"),
+            tr("The order in which each stage does its microbatches. Interleaved has several model chunks a stage."),
+            schedule_);
+  connect(order_, &QComboBox::activated, this, [this](int index) {
+    edit([&](StrategyConfig& strategy) { strategy.order = axes_of(order_->itemText(index)); }, "order");
+  });
+  add_field(*layout, "order", tr("order"),
+            tr("The mesh's axes from the outermost to the innermost, which has the fastest links. Megatron has tensor "
+               "innermost."),
+            order_);
   connect(sequence_, &QCheckBox::toggled, this, [this](bool checked) {
     edit([checked](StrategyConfig& strategy) { strategy.sequence_parallel = checked; }, "sequence_parallel");
   });
-  layout->addWidget(sequence_);
-  recompute_->setObjectName("strategy_recompute");
-  recompute_->setAccessibleName(tr("recompute"));
-  recompute_->setToolTip(
-      tr("What backward recomputes instead of keeping it: nothing, attention's scores, feed-forward layers, or whole "
-         "layers."));
-  guard_field(recompute_);
+  add_field(*layout, "sequence_parallel", {},
+            tr("Sequence parallelism: activations between tensor-parallel blocks are split by length."), sequence_);
   for (const char* policy : {"none", "selective", "mlp", "full"})
     recompute_->addItem(tr("recompute %1").arg(policy), policy);
   connect(recompute_, &QComboBox::activated, this, [this](int index) {
     const std::string policy = recompute_->itemData(index).toString().toStdString();
     edit([policy](StrategyConfig& strategy) { strategy.recompute = policy; }, "recompute");
   });
-  layout->addWidget(recompute_);
+  add_field(*layout, "recompute", {},
+            tr("What backward recomputes instead of keeping it: nothing, attention's scores, feed-forward layers, or "
+               "whole layers."),
+            recompute_);
+  recompute_->setAccessibleName(tr("recompute"));
   write_out_->setObjectName("writeOutStrategy");
   write_out_->setToolTip(tr("Puts mesh, sharding, pipeline and schedule in the strategy's place. The plan stays."));
   connect(write_out_, &QPushButton::clicked, this, [this] { write_out_strategy(workspace_.document); });
   layout->addStretch();
   connect(&workspace.document, &Document::configChanged, this, &StrategyBar::show_config);
   connect(&workspace.planner, &Planner::delivered, this, &StrategyBar::show_errors);
+  connect(&workspace.findings, &Findings::changed, this, &StrategyBar::show_errors);
   show_config();
 }
 
 void StrategyBar::add_field(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip,
-                            int64_t low, std::function<int64_t&(StrategyConfig&)> value) {
-  auto* label = new QLabel(caption, this);
+                            QWidget* field) {
+  auto* label = new MarkedLabel(caption, this);
+  label->setBuddy(field);
+  field->setObjectName("strategy_" + qt(key));
+  if (!caption.isEmpty()) field->setAccessibleName(tr("strategy: %1").arg(caption));
+  guard_field(field);
+  row.addWidget(label);
+  row.addWidget(field);
+  fields_.push_back({key, label, field, tip});
+}
+
+void StrategyBar::add_number(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip,
+                             int64_t low, std::function<int64_t&(StrategyConfig&)> value) {
   auto* box = new QSpinBox(this);
-  box->setObjectName("strategy_" + qt(key));
-  box->setAccessibleName(tr("strategy: %1").arg(caption));
   box->setRange(static_cast<int>(low), static_cast<int>(Mesh::max_devices));
   box->setAlignment(Qt::AlignRight);
   box->setFixedWidth(64);
-  label->setBuddy(box);
-  guard_field(box);
-  row.addWidget(label);
-  row.addWidget(box);
+  add_field(row, key, caption, tip, box);
   connect(box, &QSpinBox::editingFinished, this, [this] { workspace_.document.close_edit(); });
   connect(box, &QSpinBox::valueChanged, this, [this, key, value](int number) {
-    edit([&](StrategyConfig& strategy) { value(strategy) = number; }, qt(key));
+    edit(
+        [&](StrategyConfig& strategy) {
+          value(strategy) = number;
+          complete_order(strategy);
+        },
+        qt(key));
   });
-  fields_.push_back({key, box, std::move(value), tip});
+  numbers_.emplace_back(box, std::move(value));
 }
 
 QSpinBox* StrategyBar::field(const std::string& key) const {
-  for (const Field& each : fields_)
-    if (each.key == key) return each.box;
-  return nullptr;
+  return findChild<QSpinBox*>("strategy_" + qt(key), Qt::FindDirectChildrenOnly);
 }
 
 bool StrategyBar::focus_place(const QString& place) {
   if (!is_at(place, "strategy") || isHidden()) return false;
-  QSpinBox* box = fields_.front().box;
+  QWidget* field = fields_.front().field;
   for (const Field& each : fields_)
-    if (is_at(place, place_of_key(each.key))) box = each.box;
-  box->setFocus(Qt::OtherFocusReason);
-  box->selectAll();
+    if (is_at(place, place_of_key(each.key))) field = each.field;
+  field->setFocus(Qt::OtherFocusReason);
+  if (auto* box = qobject_cast<QSpinBox*>(field)) box->selectAll();
   return true;
 }
 
@@ -136,16 +241,18 @@ void StrategyBar::show_config() {
   std::optional<StrategyConfig> strategy = workspace_.document.config().strategy;
   emit presenceChanged(strategy.has_value());
   if (!strategy) return;
-  for (const Field& each : fields_) {
-    const QSignalBlocker block(each.box);
-    each.box->setValue(static_cast<int>(each.value(*strategy)));
+  for (const auto& [box, value] : numbers_) {
+    const QSignalBlocker block(box);
+    box->setValue(static_cast<int>(value(*strategy)));
   }
-  const QSignalBlocker sequence(sequence_), recompute(recompute_);
+  const QSignalBlocker sequence(sequence_);
   sequence_->setChecked(strategy->sequence_parallel);
   sequence_->setEnabled(strategy->tensor > 1);
   field("virtual_stages")->setEnabled(strategy->pipeline > 1 || strategy->virtual_stages > 1);
   const std::string& policy = workspace_.document.config().schedule.rematerialise;
   show_recompute(qt(strategy->recompute.empty() ? recompute_of(policy) : strategy->recompute));
+  show_schedules(*strategy);
+  show_orders(*strategy);
   total_->setText(tr("= %1").arg(counted_text(strategy->devices(), "device")));
   show_errors();
 }
@@ -155,12 +262,45 @@ void StrategyBar::show_recompute(const QString& policy) {
   recompute_->setCurrentIndex(recompute_->findData(policy));
 }
 
+void StrategyBar::show_schedules(const StrategyConfig& strategy) {
+  schedule_->clear();
+  for (const PipelineSchedule& known : all_schedules()) {
+    const RunConfig config = with_strategy(workspace_.document.config(), with_schedule(strategy, known.name));
+    const std::vector<Error> faults =
+        known.check(pipeline_shape(config, staged_mesh(config.pipeline, Mesh(config.mesh_axes))));
+    schedule_->addItem(qt(known.name), qt(known.name));
+    if (faults.empty() || strategy.pipeline == 1) continue;
+    const int item = schedule_->count() - 1;
+    schedule_->setItemText(item, tr("%1: %2").arg(qt(known.name), qt(faults.front().message)));
+    schedule_->setItemData(item, errors_text(faults), Qt::ToolTipRole);
+    qobject_cast<QStandardItemModel*>(schedule_->model())->item(item)->setEnabled(false);
+  }
+  const QString chosen = qt(pipeline_schedule(strategy));
+  if (schedule_->findData(chosen) < 0) schedule_->addItem(chosen, chosen);
+  schedule_->setCurrentIndex(schedule_->findData(chosen));
+  schedule_->setEnabled(strategy.pipeline > 1);
+  widen_list(*schedule_);
+}
+
+void StrategyBar::show_orders(const StrategyConfig& strategy) {
+  order_->clear();
+  const std::vector<std::string> own = split_order(strategy);
+  for (const std::vector<std::string>& order : orders_of(own)) order_->addItem(text_of(order));
+  order_->setCurrentText(text_of(own));
+  order_->setEnabled(own.size() > 1);
+  widen_list(*order_);
+}
+
 void StrategyBar::show_errors() {
   for (const Field& each : fields_) {
     std::vector<Error> here = errors_at(workspace_.planner.errors(), place_of_key(each.key));
-    mark_invalid(each.box, !here.empty());
+    const QString found = workspace_.findings.text_at(place_of_key(each.key));
+    mark_invalid(each.field, !here.empty());
+    mark_noted(each.field, here.empty() && !found.isEmpty());
+    each.label->set_mark(found);
     if (here.size() > 4) here.resize(4);
-    each.box->setToolTip(here.empty() ? each.tip : errors_text(here));
+    const QString tip = here.empty() ? each.tip : errors_text(here);
+    each.field->setToolTip(found.isEmpty() ? tip : found + "\n\n" + tip);
   }
 }
 

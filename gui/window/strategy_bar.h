@@ -9,16 +9,19 @@
 #include <QWidget>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "gui/look/marked_label.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
 // The run file's strategy as fields: data, fsdp, tensor, context, expert and pipeline, whose product is the number of
-// devices, and what goes with them. Each edit is one step of undo; a number that is wrong has a red frame and says why
-// and what is near. "Write out" puts the mesh, sharding, pipeline and schedule in the strategy's place. Hidden where
-// the run file has none.
+// devices, and what goes with them: a schedule that a pipeline cannot have is grey and says why. Each edit is one step
+// of undo; a number that is wrong has a red frame and says why and what is near, and one that lint finds something
+// about is marked. "Write out" puts the mesh, sharding, pipeline and schedule in the strategy's place. Hidden where the
+// run file has none.
 class StrategyBar : public QWidget {
   Q_OBJECT
  public:
@@ -34,20 +37,25 @@ class StrategyBar : public QWidget {
  private:
   struct Field {
     std::string key;
-    QSpinBox* box;
-    std::function<int64_t&(StrategyConfig&)> value;
+    MarkedLabel* label;
+    QWidget* field;
     QString tip;
   };
 
-  void add_field(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip, int64_t low,
-                 std::function<int64_t&(StrategyConfig&)> value);
+  void add_field(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip, QWidget* field);
+  void add_number(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip, int64_t low,
+                  std::function<int64_t&(StrategyConfig&)> value);
   void edit(const std::function<void(StrategyConfig&)>& change, const QString& key);
   void show_config();
   void show_recompute(const QString& policy);
+  void show_schedules(const StrategyConfig& strategy);
+  void show_orders(const StrategyConfig& strategy);
   void show_errors();
 
   Workspace& workspace_;
   std::vector<Field> fields_;
+  std::vector<std::pair<QSpinBox*, std::function<int64_t&(StrategyConfig&)>>> numbers_;
+  QComboBox *schedule_, *order_;
   QCheckBox* sequence_;
   QComboBox* recompute_;
   QLabel* total_;

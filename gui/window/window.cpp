@@ -15,6 +15,7 @@
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
+#include "gui/pages/memory_page.h"
 #include "gui/panels/mesh_dialog.h"
 #include "gui/search/search_page.h"
 #include "gui/window/about_dialog.h"
@@ -107,6 +108,15 @@ void MainWindow::connect_actions() {
     auto* page = centre_->page<SearchPage>();
     if (!page->search().is_running()) page->start();
   });
+  connect(centre_->page<MemoryPage>(), &MemoryPage::searchWanted, this, [this](int64_t devices) {
+    centre_->show_page("search");
+    centre_->page<SearchPage>()->start_on(devices);
+  });
+  for (const auto& [action, by] : {std::pair(actions_.next_problem, 1), std::pair(actions_.previous_problem, -1)})
+    connect(action, &QAction::triggered, this, [this, by = by] {
+      const QString problem = docks_.problems()->go(by);
+      notice_->say(problem.isEmpty() ? tr("There are no problems.") : problem);
+    });
   connect(centre_->page<SearchPage>(), &SearchPage::reported, notice_, &Notice::say);
   connect(actions_.open, &QAction::triggered, &files_, &Files::choose_file);
   connect(actions_.save, &QAction::triggered, &files_, &Files::save);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "gui/document/edits.h"
+#include "gui/document/faults.h"
 #include "gui/document/text.h"
 
 namespace shardscope {
@@ -178,6 +179,15 @@ std::optional<ArrayRef> find_array(const Planner& planner, const QString& name) 
   const auto found = std::ranges::find_if(
       arrays, [&](const ArrayRef& array) { return name_of(array) == name || title_of(array) == name; });
   return found == arrays.end() ? std::nullopt : std::optional(*found);
+}
+
+std::vector<ParameterRef> parameters_at(const Planner& planner, const QString& place) {
+  std::vector<ParameterRef> found;
+  if (!planner.plan() || !place.startsWith("sharding.")) return found;
+  for (const ParameterPlan& parameter : planner.plan()->parameters)
+    if (place == qt(parameter.place) || is_at(place, place_of(ParameterRef{parameter.path})))
+      found.push_back({parameter.path});
+  return found;
 }
 
 void select_first_array(Workspace& workspace) {

@@ -43,6 +43,9 @@ QString stages_text(const std::vector<int>& stages);  // "0, 2"
 // The array of the model that goes by a name (see name_of), or by its title.
 std::optional<ArrayRef> find_array(const Planner& planner, const QString& name);
 
+// Parameters whose spec is at a place of the run file, or is decided by what is there: a pattern or a rule.
+std::vector<ParameterRef> parameters_at(const Planner& planner, const QString& place);
+
 // Selects the model's first parameter where no array of it is selected.
 void select_first_array(Workspace& workspace);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gui/document/faults.h"
 #include "gui/document/text.h"
 
 namespace shardscope {
@@ -28,6 +29,18 @@ Findings::Findings(Document& document, Planner& planner, QObject* parent)
 
 int Findings::fixable() const {
   return static_cast<int>(std::ranges::count_if(list_, [](const Finding& finding) { return finding.fix.has_value(); }));
+}
+
+QString Findings::text_of(const Finding& finding) {
+  const std::string cost = cost_text(finding);
+  return qt(finding.message) + (cost.empty() ? QString() : tr(" (%1)").arg(qt(cost)));
+}
+
+QString Findings::text_at(const QString& place) const {
+  QStringList lines;
+  for (const Finding& finding : list_)
+    if (is_at(qt(finding.place.path), place)) lines << text_of(finding);
+  return lines.join('\n');
 }
 
 void Findings::forget() {

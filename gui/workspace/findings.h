@@ -29,6 +29,9 @@ class Findings : public QObject {
   bool is_priced() const { return is_priced_; }
   bool is_fixing() const { return is_fixing_ && job_.is_busy(); }
   int fixable() const;
+  // Messages and costs of those at a place of the run file or below it, one a line; empty: none.
+  QString text_at(const QString& place) const;
+  static QString text_of(const Finding& finding);
 
   // One undoable edit each. All: as soon as it is known which they are.
   void fix(size_t finding) { apply(finding, 0); }

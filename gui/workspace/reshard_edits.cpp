@@ -310,14 +310,8 @@ EditSearch find_edit(const PlanSource& source, const Plan& plan, std::span<const
     if (stop.stop_requested()) break;
     try {
       const Plan other = source.plan(edit.config, stop);
-      if (memory_excess(other).empty() && !still_moves(other, plan, steps)) {
-        ++search.removing;
-        const auto rank = [](const PlanTotals& totals) {
-          return std::pair(totals.seconds_per_step, totals.device_bytes);
-        };
-        if (!search.best || rank(other.totals) < rank(search.best->totals))
-          search.best = {std::move(edit), other.totals};
-      }
+      if (memory_excess(other).empty() && !still_moves(other, plan, steps))
+        search.removing.push_back({std::move(edit), other.totals});
     } catch (const Cancelled&) {
       break;
     } catch (const std::exception&) {
@@ -325,6 +319,9 @@ EditSearch find_edit(const PlanSource& source, const Plan& plan, std::span<const
     }
     ++progress.planned;
   }
+  std::ranges::stable_sort(search.removing, {}, [](const EditSearch::Found& found) {
+    return std::pair(found.totals.seconds_per_step, found.totals.device_bytes);
+  });
   return search;
 }
 

@@ -31,8 +31,9 @@ struct EditSearch {
     PlanTotals totals;
   };
   int candidates = 0;
-  int removing = 0;           // that fit the memory and make the reshard needless
-  std::optional<Found> best;  // the one of these with the shortest predicted step; of equals the one with least memory
+  // Those that fit the memory and make the reshard needless: the shortest predicted step first, of equals the least
+  // memory.
+  std::vector<Found> removing;
 };
 
 // Of a search, for whoever watches it.

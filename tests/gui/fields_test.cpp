@@ -11,6 +11,8 @@
 #include <QTreeView>
 #include <QWheelEvent>
 
+#include "engine/compile/settings.h"
+#include "gui/document/edits.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/window/presets.h"
@@ -54,6 +56,22 @@ class FieldsTest : public WindowCase {
   }
 
   void cleanup() { close_window(); }
+
+  void a_value_that_the_model_decides_is_shown_as_it_is() {
+    document().reset(
+        with_settings(load_preset("llama_tiny"), {"model.overrides.torch_dtype=bfloat16", "data.sequence_length=0"}),
+        {});
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
+    QVERIFY(planner().is_current());
+    const auto* type = settings()->findChild<QComboBox*>("model.compute_dtype");
+    QCOMPARE(type->currentIndex(), -1);
+    QVERIFY2(type->placeholderText().startsWith("bf16"), qPrintable(type->placeholderText()));
+    const int64_t tokens = array_facts(workspace(), InputRef{})->shape[1];
+    const auto* length = settings()->findChild<QDoubleSpinBox*>("data.sequence_length");
+    QVERIFY2(length->text().startsWith(QLocale().toString(qlonglong(tokens))), qPrintable(length->text()));
+    set_option(document(), OptionGroup::model, "compute_dtype", std::string("f32"));
+    QCOMPARE(type->currentText(), QString("f32"));
+  }
 
   void the_wheel_over_a_field_without_the_keyboard_edits_nothing() {
     show_settings();

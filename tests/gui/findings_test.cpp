@@ -2,12 +2,16 @@
 
 #include <QInputDialog>
 #include <QPushButton>
+#include <QSet>
 #include <QTest>
 #include <QTimer>
+#include <QTreeView>
 #include <QTreeWidget>
 
 #include "engine/compile/file_paths.h"
 #include "engine/compile/settings.h"
+#include "gui/document/text.h"
+#include "gui/panels/parameter_model.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
 
@@ -18,6 +22,15 @@ using namespace shardscope;
 namespace {
 
 constexpr int patience = 60000;
+
+QModelIndex find_row(const QAbstractItemModel& model, const ParameterRef& parameter, const QModelIndex& below = {}) {
+  for (int row = 0; row < model.rowCount(below); ++row) {
+    const QModelIndex index = model.index(row, 0, below);
+    if (index.data(ParameterModel::array_role).value<ArrayRef>() == ArrayRef(parameter)) return index;
+    if (const QModelIndex found = find_row(model, parameter, index); found.isValid()) return found;
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -58,6 +71,54 @@ class FindingsTest : public QObject {
     QCOMPARE(workspace.document.undo_stack().index(), 1);
     workspace.document.undo_stack().undo();
     QVERIFY(workspace.document.config() == before);
+  }
+
+  void a_finding_is_marked_where_its_place_is_and_the_keyboard_goes_there() {
+    MainWindow window(compiled_plans(), "/nowhere/shardrun");
+    Workspace& workspace = window.workspace();
+    const RunConfig before =
+        with_settings(load_run_file(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets/tiny_text.json"),
+                      {"sharding.mode=as_written", "schedule.rematerialise=full",
+                       R"(mesh.axes=[{"name":"data","size":2},{"name":"model","size":2},{"name":"spare","size":2}])",
+                       R"(sharding.parameters.params.blocks.0.mha.query.kernel=["data",null,null])"});
+    workspace.document.reset(before, {});
+    window.show();
+    window.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QTRY_VERIFY_WITH_TIMEOUT(workspace.planner.is_current() && workspace.findings.is_priced(), patience);
+    auto* tree = window.findChild<QTreeView*>("parameterTree");
+    size_t in_tree = 0, at_fields = 0;
+    for (const Finding& finding : workspace.findings.list()) {
+      const QString place = qt(finding.place.path), text = Findings::text_of(finding);
+      for (const ParameterRef& parameter : parameters_at(workspace.planner, place)) {
+        ++in_tree;
+        for (QModelIndex row = find_row(*tree->model(), parameter); row.isValid(); row = row.parent()) {
+          const bool is_array = shardscope::is_array(row.data(ParameterModel::array_role).value<ArrayRef>());
+          const QModelIndex marked = row.siblingAtColumn(is_array ? ParameterModel::spec_column : 0);
+          QVERIFY2(!marked.data(Qt::DecorationRole).isNull(), qPrintable(place));
+          QVERIFY(row.data(Qt::ToolTipRole).toString().contains(text));
+        }
+      }
+      for (QWidget* field : window.findChildren<QWidget*>())
+        if (field->property("noted").toBool() && field->toolTip().contains(text)) ++at_fields;
+    }
+    QVERIFY(in_tree >= 1);
+    QVERIFY(at_fields >= 2);  // the idle axis, and rematerialisation
+    const QModelIndex other = find_row(*tree->model(), ParameterRef{{"params", "token_emb", "embedding"}});
+    QVERIFY(other.siblingAtColumn(ParameterModel::spec_column).data(Qt::DecorationRole).isNull());
+
+    auto* list = window.findChild<QTreeWidget*>("problems");
+    QSet<QString> seen;
+    for (int i = 0; i < list->topLevelItemCount(); ++i) {
+      QTest::keyClick(&window, Qt::Key_F8);
+      QVERIFY(list->currentItem());
+      seen << list->currentItem()->text(0) + list->currentItem()->text(1);
+      if (!list->currentItem()->text(1).startsWith("sharding.parameters")) continue;
+      QCOMPARE(name_of(workspace.selection.array()), QString("params/blocks/0/mha/query/kernel"));
+      QVERIFY(tree->isAncestorOf(window.focusWidget()) || tree == window.focusWidget());
+    }
+    QCOMPARE(seen.size(), list->topLevelItemCount());
+    workspace.document.reset(before, {});
   }
 
   void a_rule_is_turned_off_with_a_reason_that_is_shown() {

@@ -305,12 +305,21 @@ class FlowTest : public WindowCase {
     QTest::mouseClick(find<QPushButton>("findEdit"), Qt::LeftButton);
     QTRY_VERIFY_WITH_TIMEOUT(cause()->result().has_value(), patience);
     const EditSearch found = *cause()->result();
-    QVERIFY2(found.best, qPrintable(QString("%1 candidates").arg(found.candidates)));
-    QVERIFY(found.removing >= 1 && found.removing <= found.candidates);
+    QVERIFY2(!found.removing.empty(), qPrintable(QString("%1 candidates").arg(found.candidates)));
+    QVERIFY(std::ssize(found.removing) <= found.candidates);
+    const auto* list = find<QTreeWidget>("foundEdits");
+    QCOMPARE(list->topLevelItemCount(), static_cast<int>(found.removing.size()));
+    for (int row = 0; row < list->topLevelItemCount(); ++row) {
+      const auto& [edit, totals] = found.removing[static_cast<size_t>(row)];
+      QCOMPARE(list->topLevelItem(row)->text(0), edit.text);
+      QVERIFY(list->topLevelItem(row)->text(1).startsWith(qt(seconds_text(totals.seconds_per_step))));
+      QVERIFY(row == 0 ||
+              totals.seconds_per_step >= found.removing[static_cast<size_t>(row) - 1].totals.seconds_per_step);
+    }
     QTest::mouseClick(find<QPushButton>("applyEdit"), Qt::LeftButton);
     settle();
-    QVERIFY(workspace().document.config() == found.best->edit.config);
-    QCOMPARE(plan().totals.seconds_per_step, found.best->totals.seconds_per_step);
+    QVERIFY(workspace().document.config() == found.removing.front().edit.config);
+    QCOMPARE(plan().totals.seconds_per_step, found.removing.front().totals.seconds_per_step);
     QVERIFY(!still_moves(plan(), *before, steps));
     QVERIFY(still_moves(*before, *before, steps));
     QCOMPARE(workspace().document.undo_stack().count(), 1);
@@ -327,12 +336,12 @@ class FlowTest : public WindowCase {
     const EditSearch found = find_edit(compiled_plans(), plan(), gather->steps, {}, progress);
     QCOMPARE(progress.planned.load(), found.candidates);
     QCOMPARE(progress.candidates.load(), found.candidates);
-    QVERIFY(found.best);
+    QVERIFY(!found.removing.empty());
     for (const SpecEdit& edit : candidate_edits(plan(), gather->steps)) {
       try {
         const Plan other = compiled_plans().plan(edit.config, {});
         if (!still_moves(other, plan(), gather->steps))
-          QVERIFY(found.best->totals.seconds_per_step <= other.totals.seconds_per_step);
+          QVERIFY(found.removing.front().totals.seconds_per_step <= other.totals.seconds_per_step);
       } catch (const Failure&) {
       }
     }
@@ -354,9 +363,9 @@ class FlowTest : public WindowCase {
           qPrintable(text));
       EditProgress progress;
       const EditSearch found = find_edit(compiled_plans(), plan(), gather->steps, {}, progress);
-      QVERIFY(found.best);
-      QCOMPARE(found.best->edit.places, std::vector<std::string>{"sharding.out"});
-      QCOMPARE(found.best->edit.text, QString("out = P('batch', None, None)"));
+      QVERIFY(!found.removing.empty());
+      QCOMPARE(found.removing.front().edit.places, std::vector<std::string>{"sharding.out"});
+      QCOMPARE(found.removing.front().edit.text, QString("out = P('batch', None, None)"));
     }
   }
 

@@ -1,4 +1,5 @@
 #include <QAbstractItemModelTester>
+#include <QRegularExpression>
 #include <QStandardPaths>
 #include <QTest>
 #include <QTreeWidget>
@@ -12,6 +13,8 @@
 #include "gui/pages/memory_page.h"
 #include "gui/pages/memory_ways_out.h"
 #include "gui/pages/stage_box.h"
+#include "gui/search/search_page.h"
+#include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
@@ -274,6 +277,26 @@ class MemoryTest : public WindowCase {
     QVERIFY(plan().totals.device_bytes <= plan().memory_limit_bytes);
     QVERIFY(!ways->isVisible());
     document().undo_stack().undo();
+    QVERIFY(document().config() == before);
+  }
+
+  void a_plan_that_does_not_fit_leads_to_a_search_on_enough_devices() {
+    RunConfig config = load_preset("llama_tiny");
+    config.machine = machine_choice("dgx_h100");
+    open(config);
+    const int64_t needed = plan().totals.device_bytes, devices = plan().mesh.device_count();
+    config.machine = dgx_h100_of(needed / 3);
+    open(config);
+    auto* ways = page()->findChild<MemoryWaysOut*>();
+    static const QRegularExpression link("href=\"(search:[0-9]+)\"");
+    QStringList searches;
+    for (auto match = link.globalMatch(ways->text()); match.hasNext();) searches << match.next().captured(1);
+    QCOMPARE(searches, (QStringList{QString("search:%1").arg(devices), QString("search:%1").arg(4 * devices)}));
+    const RunConfig before = document().config();
+    emit ways->linkActivated(searches.last());
+    const auto* search = window_->findChild<SearchPage*>();
+    QVERIFY(search->isVisible() && search->search().is_running());
+    QCOMPARE(search->search().wish().devices, 4 * devices);
     QVERIFY(document().config() == before);
   }
 };

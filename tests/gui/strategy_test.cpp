@@ -7,6 +7,7 @@
 
 #include "engine/config/strategy.h"
 #include "gui/document/edits.h"
+#include "gui/document/text.h"
 #include "gui/window/presets.h"
 #include "gui/window/tool_bar.h"
 #include "tests/gui/window_case.h"
@@ -118,6 +119,51 @@ class StrategyTest : public WindowCase {
     stages->setValue(2);
     QCOMPARE(document().config().pipeline.chunks, int64_t{2});
     QCOMPARE(document().config().pipeline.schedule, std::string("interleaved"));
+  }
+
+  void each_schedule_that_the_list_offers_is_legal_and_each_other_one_says_why_not() {
+    auto* list = bar().findChild<QComboBox*>("strategy_pipeline_schedule");
+    QVERIFY(!list->isEnabled());
+    bar().field("pipeline")->setValue(2);
+    QVERIFY(list->isEnabled());
+    int offered = 0, refused = 0;
+    for (const int size : {1, 4}) {  // 4 microbatches, and one
+      bar().field("microbatch_size")->setValue(size);
+      for (int item = 0; item < list->count(); ++item) {
+        const std::string name = list->itemData(item).toString().toStdString();
+        if (!list->model()->flags(list->model()->index(item, 0)).testFlag(Qt::ItemIsEnabled)) {
+          QVERIFY(list->itemText(item).size() > qsizetype(name.size()) + 2);
+          ++refused;
+          continue;
+        }
+        list->setCurrentIndex(item);
+        emit list->activated(item);
+        QCOMPARE(document().config().pipeline.schedule, name);
+        QCOMPARE(strategy().virtual_stages, int64_t{name == "interleaved" ? 2 : 1});
+        QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
+        for (const Error& error : planner().errors())
+          QVERIFY2(error.place.path.find("schedule") == std::string::npos, error.message.c_str());
+        ++offered;
+      }
+    }
+    QVERIFY(offered > 4 && refused > 0);
+  }
+
+  void the_order_of_the_axes_is_chosen_from_a_list_and_the_mesh_follows() {
+    auto* list = bar().findChild<QComboBox*>("strategy_order");
+    bar().field("pipeline")->setValue(2);
+    QCOMPARE(list->count(), 6);
+    for (int item = 0; item < list->count(); ++item) {
+      emit list->activated(item);
+      QStringList axes;
+      for (const MeshAxis& axis : document().config().mesh_axes) axes << qt(axis.name);
+      QCOMPARE(axes.join(", "), list->itemText(item));
+      QCOMPARE(list->currentIndex(), item);
+      QCOMPARE(strategy().order.empty(), item == 0);
+    }
+    bar().field("fsdp")->setValue(2);  // an order that is given stays complete
+    QCOMPARE(strategy().order.back(), std::string("fsdp"));
+    QCOMPARE(document().config().mesh_axes.size(), size_t{4});
   }
 
   void the_strip_shows_what_the_schedule_recomputes() {

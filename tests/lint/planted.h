@@ -82,6 +82,16 @@ inline const std::vector<Planted>& planted_faults() {
       {"vocabulary", "llama_tiny", {}, {"model.overrides.vocab_size=255"}, ""},
       {"vocabulary", "tiny_text", {"mesh.model=2"}, {"model.vocab_size=257"}, "", false},
       {"uncontracted_spec", "parallax_decoder", {"optimizer=null", "mesh.model=1"}, {"mesh.model=2"}, gpus},
+      {"uncontracted_spec",  // over the axis of the batch, which splits no other parameter
+       "tiny_text",
+       {"sharding.mode=as_written", "mesh.model=2"},
+       {R"(sharding.parameters.params.blocks.0.mha.query.kernel=["data",null,null])"},
+       ""},
+      {"uncontracted_spec",  // the product keeps the axis along another dimension: an all-to-all for each use
+       "tiny_text",
+       {"sharding.mode=as_written", "mesh.model=2"},
+       {R"(sharding.parameters.params.blocks.0.linear1.kernel=["model",null])"},
+       ""},
       {"gathered_embedding",
        "parallax_decoder",
        {"optimizer=null", "sharding.mode=as_written", R"(sharding.parameters.params.Embed_0.embedding=[null,"model"])"},

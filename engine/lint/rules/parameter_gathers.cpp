@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -14,14 +15,16 @@
 namespace shardscope {
 namespace {
 
-// Axes over which ops of forward and backward, but for casts, read each parameter split; and who looks it up.
+// Along each dimension the axes over which ops of forward and backward, but for casts, read each parameter split; and
+// who looks it up.
 struct Reads {
-  std::vector<uint8_t> split;
+  std::vector<std::array<uint8_t, Sharding::max_rank>> split;
   std::vector<bool> looked_up;
 };
 
 Reads reads_of(const Plan& plan) {
-  Reads reads{std::vector<uint8_t>(plan.parameters.size()), std::vector<bool>(plan.parameters.size())};
+  Reads reads{std::vector<std::array<uint8_t, Sharding::max_rank>>(plan.parameters.size()),
+              std::vector<bool>(plan.parameters.size())};
   std::map<ValueId, std::optional<size_t>> known;
   for (const Task& task : plan.program.tasks) {
     if (task.phase == Phase::update || task.phase == Phase::initialise) continue;
@@ -36,7 +39,9 @@ Reads reads_of(const Plan& plan) {
         const auto [at, is_new] = known.try_emplace(read.graph_value);
         if (is_new) at->second = parameter_of(plan, read.graph_value);
         if (!at->second) continue;
-        reads.split[*at->second] |= read.sharding.used_axes();
+        for (size_t dim = 0; dim < static_cast<size_t>(read.sharding.rank); ++dim)
+          for (const AxisIndex axis : read.sharding.dims[dim])
+            reads.split[*at->second][dim] |= static_cast<uint8_t>(1 << axis);
         if (op == "embedding") reads.looked_up[*at->second] = true;
       }
     }
@@ -51,25 +56,45 @@ int dim_over(const Sharding& sharding, AxisIndex axis) {
   return -1;
 }
 
+// Axes over which at least half of the bytes of all parameters are stored split.
+uint8_t axes_of_most_bytes(const Plan& plan) {
+  std::array<int64_t, Mesh::max_axes> split{};
+  int64_t all = 0;
+  for (const ParameterPlan& parameter : plan.parameters) {
+    const int64_t bytes = element_count(parameter.shape) * byte_size(parameter.dtype);
+    all += bytes;
+    for (size_t axis = 0; axis < split.size(); ++axis)
+      if (parameter.sharding.used_axes() >> axis & 1) split[axis] += bytes;
+  }
+  uint8_t most = 0;
+  for (size_t axis = 0; axis < split.size(); ++axis)
+    if (2 * split[axis] >= all) most |= static_cast<uint8_t>(1 << axis);
+  return most;
+}
+
 }  // namespace
 
 std::vector<GatheredParameter> gathered_parameters(const LintSubject& subject) {
   const Plan& plan = subject.plan;
   const Reads reads = reads_of(plan);
+  const uint8_t of_most_bytes = axes_of_most_bytes(plan);
   std::vector<GatheredParameter> found;
   std::map<std::tuple<std::string, AxisIndex, int>, size_t> at;
   for (const ArrayMove& move : array_moves(plan)) {
-    if (move.kind != InstructionKind::all_gather || move.phase == Phase::update) continue;
+    const bool is_gather = move.kind == InstructionKind::all_gather || move.kind == InstructionKind::all_to_all;
+    if (!is_gather || move.phase == Phase::update) continue;
     const std::optional<size_t> index = parameter_of(plan, move.value);
     if (!index) continue;
     const ParameterPlan& parameter = plan.parameters[*index];
     const bool is_looked_up = reads.looked_up[*index];
     for (const AxisIndex axis : move.axes) {
       const int dim = dim_over(parameter.sharding, axis);
-      if (dim < 0 || (subject.axes[axis].splits_rows && !is_looked_up) || reads.split[*index] >> axis & 1) continue;
+      if (dim < 0 || reads.split[*index][static_cast<size_t>(dim)] >> axis & 1) continue;
+      const bool is_fsdp = subject.axes[axis].splits_rows && of_most_bytes >> axis & 1;
+      if (is_fsdp && !is_looked_up) continue;
       const std::string place = parameter.place.empty() ? parameter_place({parameter.path, {}}) : parameter.place;
       const auto [it, is_new] = at.try_emplace({place, axis, dim}, found.size());
-      if (is_new) found.push_back({place, {}, axis, dim, 0, is_looked_up});
+      if (is_new) found.push_back({place, {}, axis, dim, move.to, 0, is_looked_up});
       GatheredParameter& gathered = found[it->second];
       gathered.seconds += move.seconds;
       if (std::ranges::find(gathered.parameters, *index) == gathered.parameters.end())
@@ -86,7 +111,7 @@ Fault fault_of(const LintSubject& subject, const GatheredParameter& gathered) {
   Fault fault;
   fault.place = gathered.place;
   fault.message = fmt::format(
-      "{}{} split over '{}' along dimension {}, which nothing that uses {} keeps: gathered for "
+      "{}{} split over '{}' along dimension {}, which nothing that uses {} keeps: moved before "
       "each use ({} a step)",
       join_path(first.path),
       gathered.parameters.size() > 1 ? fmt::format(" and {} more are", gathered.parameters.size() - 1) : " is",
@@ -101,6 +126,7 @@ Fault fault_of(const LintSubject& subject, const GatheredParameter& gathered) {
         settings.push_back(spec_setting(plan, parameter_place({plan.parameters[index].path, {}}), sharding));
     fault.fixes.push_back(std::move(settings));
   };
+  set(gathered.wanted);
   Sharding without = first.sharding;
   AxisList left;
   for (const AxisIndex axis : without.dims[static_cast<size_t>(gathered.dim)]) {
@@ -113,7 +139,7 @@ Fault fault_of(const LintSubject& subject, const GatheredParameter& gathered) {
     moved.dims[static_cast<size_t>(dim)].push_back(gathered.axis);
     if (divides(moved, plan.mesh, first.shape)) set(moved);
   }
-  set(without);
+  if (!(without == gathered.wanted)) set(without);
   fault.no_fix = "where memory is short it may stay: each device keeps its part between uses";
   return fault;
 }
