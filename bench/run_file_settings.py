@@ -8,7 +8,7 @@ def apply_settings(run, settings):
         *parents, last = path.split(".")
         place = run
         for key in parents:
-            place = place[key]
+            place = place.setdefault(key, {})
         try:
             place[last] = json.loads(text)
         except json.JSONDecodeError:
