@@ -64,7 +64,7 @@ struct Commands {
   CommandLine line;
   bool quiet = false;
 
-  Commands(int argc, char** argv, const std::string& commit) : line{argc, argv} {
+  Commands(int argc, char** argv, const std::string& commit) : line{argc, argv, commit} {
     app.formatter_fn([this](const CLI::App* asked, const std::string&, CLI::AppFormatMode) {
       return help_page(read_command(*asked, line.texts));
     });

@@ -16,6 +16,7 @@ inline constexpr int exit_ok = 0, exit_failed_run = 1, exit_bad_input = 2, exit_
 struct CommandLine {
   int argc = 0;
   char** argv = nullptr;
+  std::string commit = {};  // of the sources; empty: not known
   std::function<int()> action = {};
   HelpTexts texts = {};
 

@@ -5,7 +5,6 @@
 #include <memory>
 #include <thread>
 
-#include "engine/base/build_commit.h"
 #include "engine/base/input_file.h"
 #include "engine/base/output_file.h"
 #include "engine/base/plural.h"
@@ -129,22 +128,22 @@ void write_candidate(const SearchArguments& arguments, const SearchRequest& requ
   write_run_file(run_of(request.plan.config, chosen), arguments.write);
 }
 
-void write_record(const SearchArguments& arguments, const SearchRequest& request) {
-  const std::string text = record_text(*request.record, request, build_commit);
+void write_record(const SearchArguments& arguments, const SearchRequest& request, const std::string& commit) {
+  const std::string text = record_text(*request.record, request, commit);
   WholeFile file(arguments.resume, Existing::overwrite, arguments.run_file.inputs(request.plan.config),
                  static_cast<int64_t>(text.size()));
   put(file.file(), text, file.part());
   file.keep();
 }
 
-int run_search(const SearchArguments& arguments) {
+int run_search(const SearchArguments& arguments, const std::string& commit) {
   SearchRequest request = arguments.request();
   SearchRecord record;
   if (!arguments.resume.empty()) {
     request.record = &record;
     check_output(arguments.resume, Existing::overwrite, arguments.run_file.inputs(request.plan.config));
     if (std::filesystem::exists(arguments.resume))
-      record = read_record(read_text(arguments.resume, std::numeric_limits<int64_t>::max()), request, build_commit,
+      record = read_record(read_text(arguments.resume, std::numeric_limits<int64_t>::max()), request, commit,
                            arguments.resume);
   }
   if (!arguments.write.empty())
@@ -161,7 +160,7 @@ int run_search(const SearchArguments& arguments) {
     say("cancelled; nothing was written");
     return exit_by_signal + cancel.first();
   }
-  if (request.record) write_record(arguments, request);
+  if (request.record) write_record(arguments, request, commit);
   print_lines(arguments.as_json ? search_json(result, request) : result_text(result, request));
   if (!arguments.write.empty() && !result.fastest.empty()) {
     write_candidate(arguments, request, result);
@@ -234,7 +233,8 @@ void add_search(CLI::App& app, CommandLine& line) {
       .example("shardrun search run.json --fix tensor=8 --at-most memory=70GB --write best.json",
                "with eight-way tensor parallelism, and the fastest as a run file")
       .example("shardrun search run.json --seconds 30 --resume run.search", "for another half minute, each time");
-  command->callback([&line, arguments] { line.action = [arguments] { return run_search(*arguments); }; });
+  command->callback(
+      [&line, arguments] { line.action = [&line, arguments] { return run_search(*arguments, line.commit); }; });
 }
 
 }  // namespace shardscope
