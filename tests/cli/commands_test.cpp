@@ -371,7 +371,7 @@ void CommandsTest::equal_files_have_equal_hashes_and_others_do_not() {
 
 void CommandsTest::the_tables_say_what_the_json_says() {
   QJsonObject plan = plan_of({});
-  ProgramResult text = shardrun({"plan", decoder});
+  ProgramResult text = shardrun({"plan", decoder, "--each-layer"});
   QCOMPARE(text.code, 0);
   for (const QJsonValue& bytes : plan["memory"].toObject()) {
     if (bytes == plan["memory"].toObject()["live_lower_bound"]) continue;
