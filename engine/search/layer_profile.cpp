@@ -358,10 +358,8 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
   std::vector<int> levels;
   for (const AxisList& axes : program.groups) levels.push_back(prices.placement(axes).level());
   const Stack& stack = prices.stack();
-  const Streams streams =
-      streams_on(machine_, levels,
-                 // What blocks is decided by most of what a group moves, over replicas too.
-                 stack.runs_here() || coarse ? std::vector<bool>() : blocking_groups(program, graph, stack.overlap));
+  // What blocks in another stack is decided by most of what a group moves in the whole network: here nothing does.
+  const Streams streams = streams_on(machine_, levels, {});
   LayerProfile profile;
   profile.layers = shortened_graph.layers;
   profile.has_experts = has_experts_;
