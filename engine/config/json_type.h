@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +35,13 @@ struct JsonType {
 
   JsonNode written(const T& value, bool all) const { return (all && write_all ? write_all : write)(value); }
 };
+
+// For closures, which are copied with the types that they are part of: a table of tables would be copied as often as
+// its depth has levels, each time for each of its closures.
+template <class T>
+std::shared_ptr<const JsonType<T>> shared(JsonType<T> type) {
+  return std::make_shared<const JsonType<T>>(std::move(type));
+}
 
 using JsonMembers = std::vector<std::pair<std::string, JsonNode>>;
 JsonNode json_object(JsonMembers members);
@@ -109,46 +117,50 @@ JsonType<T> choice(Choices<T> choices, const std::string& what = "choice") {
 
 // Either type; `is_first` tells which one a JSON value, and which one a C++ value, is of.
 template <class T>
-JsonType<T> either(JsonType<T> first, JsonType<T> second, JsonNode::Kind first_kind,
+JsonType<T> either(JsonType<T> one, JsonType<T> other, JsonNode::Kind first_kind,
                    std::function<bool(const T&)> is_first) {
+  JsonNode schema = any_of({one.schema, other.schema});
+  const auto first = shared(std::move(one)), second = shared(std::move(other));
   return {[=](const JsonNode& node, const std::string& place, FaultList& faults) {
-            return (node.is(first_kind) ? first : second).read(node, place, faults);
+            return (node.is(first_kind) ? first : second)->read(node, place, faults);
           },
-          [=](const T& value) { return (is_first(value) ? first : second).write(value); },
-          any_of({first.schema, second.schema}),
-          [=](const T& value) { return (is_first(value) ? first : second).written(value, true); }};
+          [=](const T& value) { return (is_first(value) ? first : second)->write(value); }, std::move(schema),
+          [=](const T& value) { return (is_first(value) ? first : second)->written(value, true); }};
 }
 
 // A value that may be missing, and is then not written.
 template <class T>
-JsonType<std::optional<T>> optional_of(JsonType<T> type) {
+JsonType<std::optional<T>> optional_of(JsonType<T> of) {
+  const auto type = shared(std::move(of));
   const auto write = [=](const std::optional<T>& value, bool all) {
-    return value ? type.written(*value, all) : JsonNode();
+    return value ? type->written(*value, all) : JsonNode();
   };
   return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<std::optional<T>> {
-            return type.read(node, place, faults);
+            return type->read(node, place, faults);
           },
-          [=](const std::optional<T>& value) { return write(value, false); }, type.schema,
+          [=](const std::optional<T>& value) { return write(value, false); }, type->schema,
           [=](const std::optional<T>& value) { return write(value, true); }};
 }
 
 // What only one member of an Owner says.
 template <class Owner, class T>
-JsonType<Owner> only(T Owner::*member, JsonType<T> type) {
+JsonType<Owner> only(T Owner::*member, JsonType<T> of) {
+  const auto type = shared(std::move(of));
   return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<Owner> {
-            auto value = type.read(node, place, faults);
+            auto value = type->read(node, place, faults);
             if (!value) return {};
             Owner owner;
             owner.*member = std::move(*value);
             return owner;
           },
-          [=](const Owner& owner) { return type.write(owner.*member); }, type.schema};
+          [=](const Owner& owner) { return type->write(owner.*member); }, type->schema};
 }
 
 template <class T>
-JsonType<std::vector<T>> list_of(JsonType<T> item, size_t least = 0, const char* expected = "a list",
+JsonType<std::vector<T>> list_of(JsonType<T> of, size_t least = 0, const char* expected = "a list",
                                  const std::string& hint = {}) {
-  JsonMembers schema = {{"type", JsonNode::of("array")}, {"items", item.schema}};
+  const auto item = shared(std::move(of));
+  JsonMembers schema = {{"type", JsonNode::of("array")}, {"items", item->schema}};
   if (least > 0) schema.emplace_back("minItems", JsonNode::of(static_cast<int64_t>(least)));
   return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<std::vector<T>> {
             if (!faults.expect(node, place, JsonNode::Kind::array, expected, hint)) return {};
@@ -157,13 +169,13 @@ JsonType<std::vector<T>> list_of(JsonType<T> item, size_t least = 0, const char*
             }
             std::vector<T> values;
             for (size_t i = 0; i < node.items.size(); ++i) {
-              values.push_back(item.read(node.items[i], element_place(place, i), faults).value_or(T()));
+              values.push_back(item->read(node.items[i], element_place(place, i), faults).value_or(T()));
             }
             return values;
           },
           [=](const std::vector<T>& values) {
             JsonNode node = JsonNode::array();
-            for (const T& value : values) node.items.push_back(item.write(value));
+            for (const T& value : values) node.items.push_back(item->write(value));
             return node;
           },
           json_object(std::move(schema))};
@@ -171,10 +183,12 @@ JsonType<std::vector<T>> list_of(JsonType<T> item, size_t least = 0, const char*
 
 // An object whose keys are names of the caller's choice, or some of `choices`; those in `required` must be there.
 template <class Key, class T>
-JsonType<std::map<Key, T, std::less<>>> map_of(JsonType<Key> key, JsonType<T> item,
+JsonType<std::map<Key, T, std::less<>>> map_of(JsonType<Key> of_key, JsonType<T> of,
                                                std::vector<std::string> required = {}) {
+  const auto key = shared(std::move(of_key));
+  const auto item = shared(std::move(of));
   JsonMembers schema = {
-      {"type", JsonNode::of("object")}, {"propertyNames", key.schema}, {"additionalProperties", item.schema}};
+      {"type", JsonNode::of("object")}, {"propertyNames", key->schema}, {"additionalProperties", item->schema}};
   if (!required.empty()) schema.emplace_back("required", json_list(required));
   return {[=](const JsonNode& node, const std::string& place,
               FaultList& faults) -> std::optional<std::map<Key, T, std::less<>>> {
@@ -184,8 +198,8 @@ JsonType<std::map<Key, T, std::less<>>> map_of(JsonType<Key> key, JsonType<T> it
               const std::string member = member_place(place, node.keys[i]);
               JsonNode name = JsonNode::of(node.keys[i]);
               name.line = node.items[i].line;
-              const auto known = key.read(name, member, faults);
-              auto value = known ? item.read(node.items[i], member, faults) : std::nullopt;
+              const auto known = key->read(name, member, faults);
+              auto value = known ? item->read(node.items[i], member, faults) : std::nullopt;
               if (value) values.emplace(*known, std::move(*value));
             }
             for (const std::string& name : required) {
@@ -196,7 +210,7 @@ JsonType<std::map<Key, T, std::less<>>> map_of(JsonType<Key> key, JsonType<T> it
           },
           [=](const std::map<Key, T, std::less<>>& values) {
             JsonNode node = JsonNode::object();
-            for (const auto& [name, value] : values) node.add(key.write(name).text, item.write(value));
+            for (const auto& [name, value] : values) node.add(key->write(name).text, item->write(value));
             return node;
           },
           json_object(std::move(schema))};
@@ -205,8 +219,9 @@ JsonType<std::map<Key, T, std::less<>>> map_of(JsonType<Key> key, JsonType<T> it
 // An object whose keys are names of the caller's choice, in the order of the file: a list of entries that have a name
 // and a value. A name that is given twice is another's fault.
 template <class Entry, class T>
-JsonType<std::vector<Entry>> entries_of(std::string Entry::*name, T Entry::*value, JsonType<T> item,
-                                        const char* expected, const std::string& hint) {
+JsonType<std::vector<Entry>> entries_of(std::string Entry::*name, T Entry::*value, JsonType<T> of, const char* expected,
+                                        const std::string& hint) {
+  const auto item = shared(std::move(of));
   return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<std::vector<Entry>> {
             if (!faults.expect(node, place, JsonNode::Kind::object, expected, hint)) return {};
             std::vector<Entry> entries;
@@ -215,7 +230,7 @@ JsonType<std::vector<Entry>> entries_of(std::string Entry::*name, T Entry::*valu
               if (node.find(node.keys[i]) != &member) continue;
               const std::string its_place = member_place(place, node.keys[i]);
               if (node.keys[i].empty()) faults.fail(member.line, its_place, "empty_name", "the name is empty");
-              auto read = item.read(member, its_place, faults);
+              auto read = item->read(member, its_place, faults);
               if (!read) continue;
               Entry& entry = entries.emplace_back();
               entry.*name = node.keys[i];
@@ -225,12 +240,12 @@ JsonType<std::vector<Entry>> entries_of(std::string Entry::*name, T Entry::*valu
           },
           [=](const std::vector<Entry>& entries) {
             JsonNode node = JsonNode::object();
-            for (const Entry& entry : entries) node.add(entry.*name, item.write(entry.*value));
+            for (const Entry& entry : entries) node.add(entry.*name, item->write(entry.*value));
             return node;
           },
           json_object({{"type", JsonNode::of("object")},
                        {"propertyNames", json_object({{"minLength", JsonNode::of(int64_t{1})}})},
-                       {"additionalProperties", item.schema}})};
+                       {"additionalProperties", item->schema}})};
 }
 
 // The keys of an object that stands for an Owner, in the order in which they are written; "source" is the last one of
@@ -260,28 +275,30 @@ class ObjectKeys {
   }
   // A key that is read, and not kept.
   template <class T>
-  ObjectKeys& unkept(std::string key, JsonType<T> type, std::string help) {
+  ObjectKeys& unkept(std::string key, JsonType<T> of, std::string help) {
+    const auto type = shared(std::move(of));
     fields_.push_back({std::move(key),
                        false,
                        false,
                        {},
                        [=](const JsonNode& node, const std::string& place, Owner&, FaultList& faults) {
-                         return type.read(node, place, faults).has_value();
+                         return type->read(node, place, faults).has_value();
                        },
                        [](const Owner&, bool) { return JsonNode(); },
                        [](const Owner&) { return true; },
-                       with_help(std::move(help), type.schema)});
+                       with_help(std::move(help), type->schema)});
     return *this;
   }
   // An object of its own whose keys are of the same Owner.
   ObjectKeys& inner(std::string key, ObjectKeys keys, bool required, std::string example) {
-    const auto is_default = [fields = keys.fields_](const Owner& owner) {
-      for (const Field& field : fields)
+    const SharedFields fields = keys.shared_fields();
+    const auto is_default = [fields](const Owner& owner) {
+      for (const Field& field : *fields)
         if (!field.is_default(owner)) return false;
       return true;
     };
-    fields_.push_back({std::move(key), required, required, std::move(example), keys.reader(), keys.writer(), is_default,
-                       keys.schema()});
+    fields_.push_back({std::move(key), required, required, std::move(example), keys.reader(fields), keys.writer(fields),
+                       is_default, keys.schema()});
     return *this;
   }
   // What no single key can say, asked where the object had no fault so far.
@@ -293,13 +310,14 @@ class ObjectKeys {
   JsonType<Owner> type() {
     if constexpr (requires { &Owner::source; })
       optional("source", &Owner::source, text(), "Where the numbers are from, and when.");
-    return {
-        [read = reader()](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<Owner> {
-          Owner owner;
-          return read(node, place, owner, faults) ? std::optional(std::move(owner)) : std::nullopt;
-        },
-        [write = writer()](const Owner& owner) { return write(owner, false); }, schema(),
-        [write = writer()](const Owner& owner) { return write(owner, true); }};
+    const SharedFields fields = shared_fields();
+    return {[read = reader(fields)](const JsonNode& node, const std::string& place,
+                                    FaultList& faults) -> std::optional<Owner> {
+              Owner owner;
+              return read(node, place, owner, faults) ? std::optional(std::move(owner)) : std::nullopt;
+            },
+            [write = writer(fields)](const Owner& owner) { return write(owner, false); }, schema(),
+            [write = writer(fields)](const Owner& owner) { return write(owner, true); }};
   }
 
  private:
@@ -316,34 +334,37 @@ class ObjectKeys {
     std::function<bool(const Owner&)> is_default;
     JsonNode schema;
   };
+  using SharedFields = std::shared_ptr<const std::vector<Field>>;
+  SharedFields shared_fields() const { return std::make_shared<const std::vector<Field>>(fields_); }
 
   template <class T>
-  ObjectKeys& add(std::string key, T Owner::*member, JsonType<T> type, std::string help, bool required, bool always,
+  ObjectKeys& add(std::string key, T Owner::*member, JsonType<T> of, std::string help, bool required, bool always,
                   std::string example = {}) {
-    JsonNode schema = with_help(std::move(help), type.schema);
-    const JsonNode standard = type.write(Owner().*member);
+    const auto type = shared(std::move(of));
+    JsonNode schema = with_help(std::move(help), type->schema);
+    const JsonNode standard = type->write(Owner().*member);
     const bool is_plain = !standard.is(JsonNode::Kind::array) && !standard.is(JsonNode::Kind::object);
     if (!required && is_plain && !standard.is(JsonNode::Kind::null)) schema.add("default", standard);
     fields_.push_back({std::move(key), required, always, std::move(example),
                        [=](const JsonNode& node, const std::string& place, Owner& owner, FaultList& faults) {
-                         auto value = type.read(node, place, faults);
+                         auto value = type->read(node, place, faults);
                          if (value) owner.*member = std::move(*value);
                          return value.has_value();
                        },
-                       [=](const Owner& owner, bool all) { return type.written(owner.*member, all); },
+                       [=](const Owner& owner, bool all) { return type->written(owner.*member, all); },
                        [=](const Owner& owner) { return owner.*member == Owner().*member; }, std::move(schema)});
     return *this;
   }
 
-  Reader reader() const {
+  Reader reader(SharedFields fields) const {
     run_file::Keys names;
     for (const Field& field : fields_) names.push_back({field.key, field.required, field.example});
-    return [fields = fields_, names, check = check_, hint = hint_](const JsonNode& node, const std::string& place,
-                                                                   Owner& owner, FaultList& faults) {
+    return [fields = std::move(fields), names, check = check_, hint = hint_](
+               const JsonNode& node, const std::string& place, Owner& owner, FaultList& faults) {
       if (!faults.expect(node, place, JsonNode::Kind::object, "an object", hint)) return false;
       const size_t before = faults.count();
       faults.check_keys(node, place, names);
-      for (const Field& field : fields)
+      for (const Field& field : *fields)
         if (const JsonNode* value = node.find(field.key))
           field.read(*value, member_place(place, field.key), owner, faults);
       if (check && faults.count() == before) check(owner, node, place, faults);
@@ -351,10 +372,10 @@ class ObjectKeys {
     };
   }
 
-  Writer writer() const {
-    return [fields = fields_](const Owner& owner, bool all) {
+  Writer writer(SharedFields fields) const {
+    return [fields = std::move(fields)](const Owner& owner, bool all) {
       JsonNode node = JsonNode::object();
-      for (const Field& field : fields) {
+      for (const Field& field : *fields) {
         const bool is_said = field.always || !field.is_default(owner);
         if (!is_said && !all) continue;
         JsonNode value = field.write(owner, all);
