@@ -135,6 +135,21 @@ class LintTest : public QObject {
     QVERIFY2(text.contains(time), qPrintable(text));
   }
 
+  void an_imbalance_that_no_cut_of_whole_layers_removes_says_so() {
+    size_t checked = 0;
+    for (const Planted& one : planted_faults()) {
+      if (one.rule != "stage_imbalance") continue;
+      const Plan plan = plan_of(one, true);
+      const bool is_default = run_of(one, true).pipeline.layers.empty();
+      const LintReport report = lint_for(plan, one.rule);
+      const Finding* found = find_rule(report, one.rule);
+      QVERIFY(found);
+      QCOMPARE(found->no_fix.find("as evenly as whole layers can be") != std::string::npos, is_default);
+      ++checked;
+    }
+    QCOMPARE(checked, size_t{2});
+  }
+
   void a_rule_that_is_off_finds_nothing_and_its_reason_is_reported() {
     const Planted& one = planted_faults().front();
     RunConfig config = run_of(one, true);

@@ -8,6 +8,7 @@
 
 #include "engine/base/units.h"
 #include "engine/lint/rules/rules.h"
+#include "engine/plan/stages.h"
 
 namespace shardscope {
 
@@ -55,8 +56,12 @@ std::vector<Fault> stage_imbalance_faults(const LintSubject& subject) {
   fault.seconds = idle * *slowest * pipeline.shape.microbatches;
   fault.fixes.push_back({"pipeline.layers=[]"});
   for (Settings& moved : moved_layers(pipeline, number(slowest))) fault.fixes.push_back(std::move(moved));
-  fault.no_fix = fmt::format("move layers from stage {} to stage {}, which computes {}", number(slowest),
-                             number(fastest), seconds_text(*fastest));
+  const auto chunks = static_cast<int>(pipeline.layers.size());
+  const bool is_even =
+      pipeline.layers == balanced_layers(layer_seconds(*subject.plan.graph, subject.plan.machine), chunks);
+  fault.no_fix = is_even ? "the layers are cut as evenly as whole layers can be: another number of stages may wait less"
+                         : fmt::format("move layers from stage {} to stage {}, which computes {}", number(slowest),
+                                       number(fastest), seconds_text(*fastest));
   return {std::move(fault)};
 }
 
