@@ -229,7 +229,7 @@ class MemoryTest : public WindowCase {
   void a_run_file_with_a_stack_has_curve_and_buffers_of_the_stack() {
     RunConfig config = made::small_gpt(2, 2, 2);
     config.machine = machine_choice("dgx_h100");
-    config.stack = "\"megatron\"";
+    config.stack = "\"torchtitan\"";
     open(config);
     const PlanTotals& totals = plan().totals;
     QVERIFY(totals.allocator_bytes > 0);
