@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <thread>
 #include <tuple>
 
@@ -79,12 +80,7 @@ class Search {
     for (size_t i = 0; i < all_.size(); ++i)
       consider({bounds_.of(all_[i]), static_cast<int>(i), rank_of(all_[i].strategy)}, at_once);
     try {
-      const std::vector<int> usual = usual_first();
-      for (size_t first = 0; first < usual.size() && found_.empty() && !is_over(); first += usual_round) {
-        const size_t end = std::min(first + usual_round, usual.size());
-        plan_first(
-            {usual.begin() + static_cast<std::ptrdiff_t>(first), usual.begin() + static_cast<std::ptrdiff_t>(end)});
-      }
+      plan_first(usual_first(), usual_round, [&] { return !found_.empty() || is_over(); });
       while (!is_over() && improve(is_over)) {
       }
       int64_t rounds = 0;
@@ -104,6 +100,7 @@ class Search {
       take(index);
       keep(planned);
     }
+    report();
     double least = std::numeric_limits<double>::infinity();
     for (const std::set<Open, Before>& of_level : open_) {
       for (const Open& left : of_level) {
@@ -227,21 +224,15 @@ class Search {
     return usual;
   }
 
-  // These before all others.
-  void plan_first(const std::vector<int>& indices) {
-    std::vector<Level> levels;
-    std::vector<Open> round;
-    for (const int index : indices) {
-      levels.push_back(levels_[static_cast<size_t>(index)]);
-      round.push_back(take(index));
+  // These before all others, so many at a time, until `is_enough` before one of the rounds.
+  template <class IsEnough>
+  void plan_first(std::span<const int> indices, size_t round_size, const IsEnough& is_enough) {
+    while (!indices.empty() && !is_enough()) {
+      const std::span<const int> round = indices.first(std::min(round_size, indices.size()));
+      indices = indices.subspan(round.size());
+      work_on(round, [&](const std::vector<Open>& taken) { plan(taken); });
+      report();
     }
-    try {
-      plan(round);
-    } catch (const Cancelled&) {
-      for (size_t i = 0; i < round.size(); ++i) reopen(round[i], levels[i]);
-      throw;
-    }
-    report();
   }
 
   // Plans what a single change makes of one of the best plans, as far as it may be better than the best: those with the
@@ -264,32 +255,18 @@ class Search {
     std::vector<int> changes = neighbours_of(all_[static_cast<size_t>(from)], all_);
     std::erase_if(changes,
                   [&](int index) { return levels_[static_cast<size_t>(index)] == no_level || !may_be_better(index); });
-    std::vector<Open> unknown;
-    std::vector<Level> levels;
-    for (const int index : changes) {
-      const Level level = levels_[static_cast<size_t>(index)];
-      if (level >= by_layers) continue;
-      levels.push_back(level);
-      unknown.push_back(take(index));
-    }
-    try {
-      tighten(unknown, coarsely);
-    } catch (const Cancelled&) {
-      for (size_t i = 0; i < unknown.size(); ++i) reopen(unknown[i], levels[i]);
-      throw;
-    }
+    std::vector<int> unknown;
+    std::ranges::copy_if(changes, std::back_inserter(unknown),
+                         [&](int index) { return levels_[static_cast<size_t>(index)] < by_layers; });
+    work_on(unknown, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
     std::erase_if(changes,
                   [&](int index) { return levels_[static_cast<size_t>(index)] != by_layers || !may_be_better(index); });
     std::ranges::sort(changes, [&](int a, int b) {
       return Before{request_.objective}(known_[static_cast<size_t>(a)], known_[static_cast<size_t>(b)]);
     });
-    for (size_t first = 0; first < changes.size() && !is_over(); first += change_round) {
-      const size_t end = std::min(first + change_round, changes.size());
-      plan_first(
-          {changes.begin() + static_cast<std::ptrdiff_t>(first), changes.begin() + static_cast<std::ptrdiff_t>(end)});
-      if (best_value() < least) return true;  // from there; what is left here is known by its bounds
-    }
-    if (!is_over()) improved_.insert(from);
+    plan_first(changes, change_round, [&] { return best_value() < least || is_over(); });
+    // A better one goes on from there; what is left here is known by its bounds.
+    if (best_value() >= least && !is_over()) improved_.insert(from);
     return true;
   }
 
@@ -299,34 +276,44 @@ class Search {
     return best;
   }
 
-  // What is cancelled is open again.
+  // Takes these; what is cancelled is open again.
   template <class Work>
-  void work_on(Level level, const std::vector<Open>& round, const Work& work) {
+  void work_on(std::span<const int> indices, const Work& work) {
+    std::vector<Level> levels;
+    std::vector<Open> taken;
+    for (const int index : indices) {
+      levels.push_back(levels_[static_cast<size_t>(index)]);
+      taken.push_back(take(index));
+    }
     try {
-      work();
+      work(taken);
     } catch (const Cancelled&) {
-      for (const Open& open : round) reopen(open, level);
+      for (size_t i = 0; i < taken.size(); ++i) reopen(taken[i], levels[i]);
       throw;
     }
   }
 
   // The first candidates of a level go to the next one; of the last they are planned.
   void advance(Level level, size_t size) {
-    std::vector<Open> round;
-    std::set<Open, Before>& open = open_[level];
-    while (!open.empty() && round.size() < size) {
-      const Open first = take(open.begin()->index);
-      if (is_beaten(first.bound)) ++result_.space.dominated;
-      else if (request_.heuristic && level >= by_layers && is_beaten(first.bound.scaled(likely_time, likely_memory))) {
+    std::vector<int> round;
+    const std::set<Open, Before>& open = open_[level];
+    for (auto next = open.begin(); next != open.end() && round.size() < size;) {
+      const Open first = *next++;
+      if (is_beaten(first.bound)) {
+        take(first.index);
+        ++result_.space.dominated;
+      } else if (request_.heuristic && level >= by_layers &&
+                 is_beaten(first.bound.scaled(likely_time, likely_memory))) {
+        take(first.index);
         ++result_.space.dropped;
         least_dropped_ = std::min(least_dropped_, value_of(first.bound, request_.objective));
       } else {
-        round.push_back(first);
+        round.push_back(first.index);
       }
     }
-    work_on(level, round, [&] {
-      if (level >= by_layers) plan(round);
-      else tighten(round, level);
+    work_on(round, [&](const std::vector<Open>& taken) {
+      if (level >= by_layers) plan(taken);
+      else tighten(taken, level);
     });
   }
 

@@ -179,6 +179,24 @@ class SearchTest : public QObject {
     QVERIFY(is_cancelled);
   }
 
+  // Also of what was planned while it was being stopped, or by the search that this one continues.
+  void what_is_reported_last_is_the_result_of_a_stopped_search() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 4);
+    SearchRecord record;
+    request.record = &record;
+    search(request);
+    request.result_when_stopped = true;
+    std::stop_source stop;
+    std::vector<Found> reported;
+    const SearchResult result = search(request, stop.get_token(), [&](const SearchProgress& progress) {
+      reported = *progress.found;
+      stop.request_stop();
+    });
+    QVERIFY(result.stopped);
+    const auto index = [](const Found& found) { return found.index; };
+    QVERIFY(std::ranges::equal(pareto_front(reported), result.front, {}, index, index));
+  }
+
   void usual_strategies_are_planned_first() {
     SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 64);
     request.result_when_stopped = true;
