@@ -198,6 +198,7 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
       return true;
     });
   }
+  plan.compute_type = run.types.compute;
   plan.bf16_products = bf16_products(plan);
   plan.warnings = resolved.warnings;
   append(plan.warnings, notes(run, graph));

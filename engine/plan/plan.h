@@ -112,6 +112,7 @@ struct Plan {
   InstructionTable<double> instruction_seconds;                   // predicted, each alone
   Simulation simulation;                                          // predicted, of the main sequence
   std::vector<SpecLineUse> spec_lines;  // what each line of the run file's table of specs matched
+  DType compute_type = DType::f32;      // of matrix products, whoever says so: file, precision, the model's own files
   std::string bf16_products;            // how the machine computes them; empty where there are none
   std::vector<ParameterPlan> parameters;
   std::vector<ValueLayout> layouts;  // inputs and forward results, in graph order

@@ -155,6 +155,10 @@ QPixmap color_mark(const QColor& color) {
 
 void mark_invalid(QWidget* field, bool invalid) { mark(field, "invalid", invalid); }
 
-void mark_noted(QWidget* field, bool noted) { mark(field, "noted", noted); }
+void show_state(QWidget* field, bool invalid, const QString& found, const QString& tip) {
+  mark_invalid(field, invalid);
+  mark(field, "noted", !invalid && !found.isEmpty());
+  field->setToolTip(found.isEmpty() ? tip : found + "\n\n" + tip);
+}
 
 }  // namespace shardscope

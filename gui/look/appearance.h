@@ -47,7 +47,8 @@ QPixmap color_mark(const QColor& color);
 
 // Gives an input field the look of a wrong value, or takes it away; also property "invalid".
 void mark_invalid(QWidget* field, bool invalid);
-// Likewise of a value that lint has found something about; property "noted".
-void mark_noted(QWidget* field, bool noted);
+// The frame and tool tip of a field: as above, else, where lint has found something about its value, in the colour of
+// warnings (property "noted"); what it has found comes before the tip.
+void show_state(QWidget* field, bool invalid, const QString& found, const QString& tip);
 
 }  // namespace shardscope

@@ -461,12 +461,12 @@ void SettingsPanel::rebuild_if_other() {
 
 // Where the file leaves a value to the model, what the model says of it: as the text of an empty field.
 void SettingsPanel::show_effective() {
-  const RunConfig& config = workspace_.document.config();
-  if (auto* type = qobject_cast<QComboBox*>(fields_.contains("model.compute_dtype") ? fields_["model.compute_dtype"]
-                                                                                    : nullptr)) {
-    const QString known = qt(compute_type_in_effect(config));
-    type->setPlaceholderText(known.isEmpty() ? QString() : tr("%1 (by default)").arg(known));
-    if (!known.isEmpty()) type->setCurrentIndex(-1);
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const auto compute = fields_.find("model.compute_dtype");
+  auto* type = compute == fields_.end() ? nullptr : qobject_cast<QComboBox*>(compute->second);
+  if (type && plan && !workspace_.document.config().model.find("compute_dtype")) {
+    type->setPlaceholderText(tr("%1 (by default)").arg(qt(std::string(name(plan->compute_type)))));
+    type->setCurrentIndex(-1);
   }
   const auto length = fields_.find("data.sequence_length");
   auto* tokens = length == fields_.end() ? nullptr : qobject_cast<WholeField*>(length->second);
@@ -484,11 +484,8 @@ void SettingsPanel::show_errors() {
   for (const auto& [place, field] : fields_) {
     const QString errors = errors_text(errors_at(workspace_.planner.errors(), place));
     const QString found = findings[place].join('\n');
-    mark_invalid(field, !errors.isEmpty());
-    mark_noted(field, errors.isEmpty() && !found.isEmpty());
     static_cast<MarkedLabel*>(form_->labelForField(field))->set_mark(found);
-    const QString tip = errors.isEmpty() ? tips_[place] : errors;
-    field->setToolTip(found.isEmpty() ? tip : found + "\n\n" + tip);
+    show_state(field, !errors.isEmpty(), found, errors.isEmpty() ? tips_[place] : errors);
   }
 }
 

@@ -2,16 +2,9 @@
 
 #include <algorithm>
 
-#include "engine/compile/resolved_run.h"
 #include "engine/compile/settings.h"
 
 namespace shardscope {
-
-std::string compute_type_in_effect(const RunConfig& config) {
-  if (config.model.find("compute_dtype")) return {};
-  const ResolvedRun run = resolve_run(config);
-  return run.may_build ? std::string(name(run.types.compute)) : std::string();
-}
 
 std::vector<ShownOption> shown_options(const RunConfig& config, OptionGroup which) {
   const NamedOptions& named = group(config, which);

@@ -15,9 +15,6 @@ struct ShownOption {
   std::vector<std::string> choices = {};  // of text; empty: anything
 };
 
-// The type of matrix products where the file leaves it to the model's own files or the precision: "bf16"; else empty.
-std::string compute_type_in_effect(const RunConfig& config);
-
 // What there is, whether or not the file names it, in one order; then what the file has besides.
 std::vector<ShownOption> shown_options(const RunConfig& config, OptionGroup which);
 

@@ -165,15 +165,13 @@ void MeshBar::show_errors() {
     if (here.empty() && edited_axis_ == static_cast<int>(i) && !workspace_.planner.is_busy()) here = errors;
     const bool invalid = !here.empty();
     if (here.size() > 4) here.resize(4);
-    mark_invalid(fields_[i], invalid);
     const QString found = workspace_.findings.text_at(axis_place(i));
-    mark_noted(fields_[i], !invalid && !found.isEmpty());
     labels_[i]->set_mark(compact_ ? QString() : found);
     QString tip = invalid ? errors_text(here)
                           : tr("Number of devices along mesh axis %1. Up and Down change it.").arg(qt(names_[i]));
     const auto sizes = legal_.of(static_cast<int>(i));
     if (sizes && !sizes->empty()) tip += "\n" + tr("%1 may be %2.").arg(qt(names_[i]), sizes_text(*sizes));
-    fields_[i]->setToolTip(found.isEmpty() ? tip : found + "\n\n" + tip);
+    show_state(fields_[i], invalid, found, tip);
   }
 }
 

@@ -295,12 +295,9 @@ void StrategyBar::show_errors() {
   for (const Field& each : fields_) {
     std::vector<Error> here = errors_at(workspace_.planner.errors(), place_of_key(each.key));
     const QString found = workspace_.findings.text_at(place_of_key(each.key));
-    mark_invalid(each.field, !here.empty());
-    mark_noted(each.field, here.empty() && !found.isEmpty());
     each.label->set_mark(found);
     if (here.size() > 4) here.resize(4);
-    const QString tip = here.empty() ? each.tip : errors_text(here);
-    each.field->setToolTip(found.isEmpty() ? tip : found + "\n\n" + tip);
+    show_state(each.field, !here.empty(), found, here.empty() ? each.tip : errors_text(here));
   }
 }
 

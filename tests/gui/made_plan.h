@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/compile/resolved_run.h"
 #include "engine/config/write.h"
 #include "engine/machine/host_machine.h"
 #include "engine/mesh/partition_spec.h"
@@ -89,6 +90,7 @@ inline OpId add_op(Graph& graph, const std::string& name) {
 inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   Plan plan;
   plan.run_file = write_run_config(config);
+  plan.compute_type = resolve_run(config).types.compute;
   plan.training.model = config.model.name;
   plan.training.steps = config.steps;
   plan.pipeline.shape.microbatches = static_cast<int>(config.schedule.microbatches);
