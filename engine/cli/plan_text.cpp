@@ -30,10 +30,11 @@ class LayerRows {
   explicit LayerRows(bool each_layer) : each_layer_(each_layer) {}
 
   void add(std::vector<std::string> cells, std::string name, std::string pattern, int count) {
-    const std::string key = fmt::format("{}\n{}", each_layer_ ? name : pattern, fmt::join(cells, "\n"));
-    const auto [at, is_new] = of_key_.try_emplace(key, rows.size());
-    if (is_new || each_layer_) rows.push_back({std::move(cells), std::move(name), std::move(pattern)});
-    LayerRow& row = each_layer_ ? rows.back() : rows[at->second];
+    size_t at = rows.size();
+    if (!each_layer_)
+      at = of_key_.try_emplace(fmt::format("{}\n{}", pattern, fmt::join(cells, "\n")), at).first->second;
+    if (at == rows.size()) rows.push_back({std::move(cells), std::move(name), std::move(pattern)});
+    LayerRow& row = rows[at];
     row.count += count;
     if (++row.layers > 1) row.name = row.pattern;
   }

@@ -41,8 +41,9 @@ void MemoryBuffers::take() {
       Row& row = rows_.emplace_back();
       row.use = use;
       const Buffer& held = buffer(row);
-      if (held.value < 0 && !held.persistent) row.maker = step_at(*plan_, use.first, curve_.stage());
-      else if (held.value >= 0 && !held.persistent) row.maker = makers_[static_cast<size_t>(held.value)];
+      if (held.persistent) continue;
+      row.maker =
+          held.value < 0 ? step_at(*plan_, use.first, curve_.stage()) : makers_[static_cast<size_t>(held.value)];
     }
   }
   endResetModel();
