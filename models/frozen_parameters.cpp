@@ -58,11 +58,11 @@ void freeze_but_adapters(Graph& graph, const TextList& targets, std::vector<Erro
 }  // namespace
 
 std::vector<OptionDefinition> frozen_options() {
-  return {
-      {"frozen", TextList{}, false, 0, 0, "patterns of names of parameters that are not trained"},
-      {"lora.rank", int64_t{0}, false, 0, 1e6, "rank of adapters, which alone are trained; 0: none"},
-      {"lora.alpha", 16.0, false, 0, 1e9, "adapters count alpha / rank"},
-      {"lora.targets", TextList{"q_proj", "v_proj"}, false, 0, 0, "last part of the names of layers with adapters"}};
+  return {{"frozen", TextList{}, false, 0, 0, "patterns of names of parameters that are not trained"},
+          {"lora.rank", int64_t{0}, false, 0, 1e6, "rank of adapters, which alone are trained; 0: none"},
+          {"lora.alpha", 16.0, false, 0, 1e9, "adapters count alpha / rank"},
+          {"lora.targets", TextList{}, false, 0, 0,
+           "last part of the names of layers with adapters; none: those that make queries and values"}};
 }
 
 bool is_of_adapter(const std::vector<std::string>& path) {

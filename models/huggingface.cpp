@@ -26,12 +26,20 @@ std::optional<DType> read_dtype(ModelConfig& fields) {
   return now == "bfloat16" ? DType::bf16 : now == "float16" ? DType::f16 : DType::f32;
 }
 
+// What makes queries and values, as peft takes them for families that it knows.
+std::vector<std::string> usual_targets(const DecoderOptions& decoder) {
+  if (decoder.latent) return {decoder.latent->query_rank > 0 ? "q_b_proj" : "q_proj", "kv_b_proj"};
+  if (!decoder.names.joined_heads.empty()) return {decoder.names.joined_heads};
+  return {decoder.names.query, decoder.names.value};
+}
+
 void read_adapters(const OptionList& options, DecoderOptions& decoder) {
   DecoderAdapters& adapters = decoder.adapters;
   adapters.rank = integer_option(options, "lora.rank");
   if (adapters.rank == 0) return;
   adapters.scale = real_option(options, "lora.alpha") / static_cast<double>(adapters.rank);
   adapters.targets = list_option(options, "lora.targets");
+  if (adapters.targets.empty()) adapters.targets = usual_targets(decoder);
 }
 
 // The decoder that the options name, for sequences of `length` positions. Throws Failure where no config can be read.

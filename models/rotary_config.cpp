@@ -11,7 +11,8 @@ namespace {
 
 using RotaryKind = RotaryScaling::Kind;
 
-const std::vector<std::string> kinds{"default", "linear", "dynamic", "llama3", "yarn", "longrope"};
+// "su" is what Phi-3's first configs call longrope, as transformers reads them.
+const std::vector<std::string> kinds{"default", "linear", "dynamic", "llama3", "yarn", "longrope", "su"};
 
 int64_t turned_size(ModelConfig& config, const std::string& field, double partial, int64_t head_size) {
   const auto size = static_cast<int64_t>(static_cast<double>(head_size) * partial);
@@ -53,7 +54,8 @@ RotaryScaling read_rotary_parameters(ModelConfig& parameters, const RotaryDefaul
   RotaryScaling scaling;
   const std::string old_type = parameters.text("type", "default", kinds);
   const std::string type = parameters.text("rope_type", old_type, kinds);
-  scaling.kind = static_cast<RotaryKind>(std::ranges::find(kinds, type) - kinds.begin());
+  const std::string& kind = type == "su" ? "longrope" : type;
+  scaling.kind = static_cast<RotaryKind>(std::ranges::find(kinds, kind) - kinds.begin());
   scaling.theta = parameters.number("rope_theta", defaults.theta, 1.0001, 1e15);
   double partial = defaults.partial;
   if (defaults.takes_partial) partial = parameters.number("partial_rotary_factor", partial, 0, 1);

@@ -4,6 +4,7 @@
 #include <QtTest>
 #include <fstream>
 
+#include "engine/ops/rotary.h"
 #include "models/families.h"
 #include "tests/test_program.h"
 
@@ -186,6 +187,23 @@ class HuggingfaceTest : public QObject {
                error.place.file == folder.file() && error.place.line > 0;
     }
     QVERIFY(found);
+  }
+
+  // The rotary op has what its type says: longrope's factors, and its own magnitude.
+  void su_is_longrope() {
+    const std::string longrope = replaced(
+        small_llama, "\"vocab_size\"",
+        R"("rope_scaling": {"rope_type": "longrope", "short_factor": [1, 2], "long_factor": [3, 4], "factor": 2},
+           "vocab_size")");
+    const auto rotary = [](const std::string& config) {
+      const Graph graph = Folder(config).build();
+      for (const Op& op : graph.ops)
+        if (op.attributes.are<RotaryAttributes>()) return op.attributes;
+      throw std::logic_error("no op turns");
+    };
+    const Attributes expected = rotary(longrope);
+    QVERIFY(rotary(replaced(longrope, "\"rope_type\": \"longrope\"", "\"type\": \"su\"")) == expected);
+    QVERIFY(rotary(small_llama) != expected);
   }
 
   void an_overridden_value_is_blamed_in_the_run_file() {

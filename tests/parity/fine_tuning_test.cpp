@@ -113,6 +113,30 @@ class FineTuningTest : public QObject {
   Q_OBJECT
 
  private slots:
+  // Each layer of every family, its queries and values: no other part of a model is called as these are.
+  void without_targets_attention_has_adapters() {
+    for (const QJsonValue& decoder : golden_file("transformers_decoders").array()) {
+      const QTemporaryDir folder;
+      std::ofstream(folder.filePath("config.json").toStdString())
+          << QJsonDocument(decoder["config"].toObject()).toJson().toStdString();
+      RunConfig run = decoder_run(folder.path().toStdString(), decoder["tokens"].toArray(), 1, 1);
+      run.model.options.emplace_back("lora.rank", int64_t{2});
+      const ForwardGraph forward = build_forward(run);
+      QVERIFY2(forward.graph, qPrintable(decoder["name"].toString()));
+      std::set<std::string> layers, adapted;
+      for (const State& state : forward.graph->states) {
+        const std::string name = forward.graph->name(state);
+        const size_t attention = std::min(name.find("attn"), name.find("attention/"));
+        if (attention == std::string::npos) {
+          QVERIFY2(!state.trainable, name.c_str());
+          continue;
+        }
+        layers.insert(name.substr(0, attention));
+        if (state.trainable) adapted.insert(name.substr(0, attention));
+      }
+      QVERIFY2(!layers.empty() && adapted == layers, qPrintable(decoder["name"].toString()));
+    }
+  }
   void twenty_steps_have_the_losses_of_transformers_data() {
     QTest::addColumn<int>("index");
     const QJsonArray cases = golden();
