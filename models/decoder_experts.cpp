@@ -174,7 +174,7 @@ ValueId choice_bias(const DecoderModule& router) {
   path.emplace_back("e_score_correction_bias");
   const StateId id = graph.add_state(op_definition("initialise"),
                                      constant_initialiser(0, {router.options().experts.count}), "params", path);
-  graph.values[graph.states[id].before].logical = {"experts"};
+  graph.values[graph.states[id].before].logical = {"router"};
   return graph.states[id].before;
 }
 
@@ -185,8 +185,8 @@ ValueId decoder_experts(const DecoderModule& module, ValueId x) {
   const DecoderOptions& o = module.options();
   Graph& graph = module.graph();
   const DecoderModule router = module.child(o.names.router), experts = module.child(o.names.experts);
-  const LinearWeight weight = router.linear_weight(o.width, "embed", o.experts.count, "experts");
-  const ValueId bias = o.experts.router_bias ? router.constant("bias", 0, {o.experts.count}, {"experts"}) : no_id;
+  const LinearWeight weight = router.linear_weight(o.width, "embed", o.experts.count, "router");
+  const ValueId bias = o.experts.router_bias ? router.constant("bias", 0, {o.experts.count}, {"router"}) : no_id;
   std::vector<ValueId> scores{router.linear(x, weight, bias)};
   if (o.experts.choice_bias) scores.push_back(choice_bias(router));
   if (o.experts.balance > 0) router.module().append("expert_probability", {scores[0]}, {}, "probability");

@@ -129,6 +129,29 @@ class StrategiesTest : public QObject {
     }
   }
 
+  // Every device has the whole router, as in Megatron: tokens travel to their experts and back, and nothing else does.
+  void along_experts_only_tokens_travel_data() {
+    QTest::addColumn<QString>("preset");
+    for (const char* preset : {"mixtral_tiny", "deepseek_v3_tiny", "gpt_oss_tiny"}) QTest::newRow(preset) << preset;
+  }
+  void along_experts_only_tokens_travel() {
+    QFETCH(QString, preset);
+    StrategyConfig strategy;
+    strategy.expert = 2;
+    const Plan plan = compile({run_of(preset.toStdString(), strategy), reference_host()});
+    const AxisIndex expert = *plan.mesh.find_axis("expert");
+    int exchanges = 0;
+    for (const Instruction& instruction : plan.instructions()) {
+      if (!instruction.axes().contains(expert)) continue;
+      if (instruction.kind() == InstructionKind::all_to_all) {
+        ++exchanges;
+      } else {
+        QVERIFY2(instruction.kind() == InstructionKind::all_reduce, name(instruction.kind()).data());
+      }
+    }
+    QVERIFY(exchanges >= 4);
+  }
+
   void fsdp_gathers_parameters_before_each_use_and_scatters_gradients() {
     StrategyConfig strategy;
     strategy.fsdp = 4;
