@@ -235,8 +235,8 @@ SpecTargets spec_targets(const Graph& graph) {
 
 ResolvedSpecs resolve_run_specs(ShardingConfig sharding, const StagedMesh& mesh, std::span<const SpecTarget> targets) {
   const std::vector<MeshAxis>& axes = mesh.whole.axes();
-  if (sharding.zero.axis.empty() && !axes.empty())
-    sharding.zero.axis = axes[mesh.axis == AxisIndex{0} && axes.size() > 1 ? 1 : 0].name;
+  if (sharding.zero.axes.empty() && !axes.empty())
+    sharding.zero.axes = {axes[mesh.axis == AxisIndex{0} && axes.size() > 1 ? 1 : 0].name};
   return resolve_specs(sharding, mesh.of_a_stage, targets);
 }
 

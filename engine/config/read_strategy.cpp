@@ -52,7 +52,7 @@ std::string text_of(const std::vector<MeshAxis>& axes) {
 }
 
 std::string text_of(const ZeroConfig& zero) {
-  return zero.stage == 0 ? "no ZeRO" : fmt::format("stage {} over '{}'", zero.stage, zero.axis);
+  return zero.stage == 0 ? "no ZeRO" : fmt::format("stage {} over '{}'", zero.stage, fmt::join(zero.axes, ", "));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ RunConfig rename_axis(const RunConfig& config, const std::string& from, const st
   for (ParameterSpec& parameter : sharding.parameters) rename(parameter.spec);
   for (Constraint& constraint : sharding.constraints) rename(constraint.spec);
   for (SpecRule& rule : sharding.rules) std::visit(rename, rule.placement);
-  if (sharding.zero.axis == from) sharding.zero.axis = to;
+  rename(sharding.zero.axes);
   rename(sharding.keep);
   if (result.pipeline.axis == from) result.pipeline.axis = to;
   return result;

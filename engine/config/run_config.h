@@ -22,12 +22,12 @@ struct ParameterSpec {
 
 enum class LayoutMode : uint8_t { fastest, as_written };
 
-// ZeRO (Rajbhandari et al., 2019): what data parallelism keeps on every device is split over a mesh axis instead. Stage
+// ZeRO (Rajbhandari et al., 2019): what data parallelism keeps on every device is split over mesh axes instead. Stage
 // 1: optimizer state; 2: and gradients; 3: and parameters, which are gathered before each use and dropped after it. 0:
-// nothing.
+// nothing. Of several axes those that split an array already do not split it again: kernels of experts over "expert".
 struct ZeroConfig {
   int64_t stage = 0;
-  std::string axis;  // empty: the first of the mesh
+  std::vector<std::string> axes;  // empty: the first of the mesh
   bool operator==(const ZeroConfig&) const = default;
 };
 

@@ -58,6 +58,18 @@ JsonType<std::vector<std::string>> some_axes() {
       spec_entry().write, any_of({axis, list_of(text_of_some_length(), 1).schema})};
 }
 
+// Also an empty text for none.
+JsonType<std::vector<std::string>> axes_or_none() {
+  JsonType<std::vector<std::string>> type = spec_entry();
+  type.read = [read = type.read](const JsonNode& node, const std::string& place,
+                                 FaultList& faults) -> std::optional<std::vector<std::string>> {
+    if (node.is(Kind::string) && node.text.empty()) return std::vector<std::string>();
+    return read(node, place, faults);
+  };
+  type.schema = any_of({text().schema, list_of(text_of_some_length()).schema});
+  return type;
+}
+
 JsonType<std::vector<std::string>> dimensions() {
   const std::string hint = R"(such as ["batch", "length", "embed"])";
   JsonType<std::vector<std::string>> type =
@@ -181,15 +193,15 @@ JsonType<SpecRule> rule() {
 const JsonType<ZeroConfig>& zero_type() {
   static const JsonType<ZeroConfig> type =
       ObjectKeys<ZeroConfig>(
-          "ZeRO, on top of what the specs say: what data parallelism keeps on every device is split over a mesh axis "
+          "ZeRO, on top of what the specs say: what data parallelism keeps on every device is split over mesh axes "
           "instead; with `stage` 1 optimizer state, 2 and gradients, 3 and parameters; over `axis`, or the first one.",
           R"(such as {"stage": 1, "axis": "data"})")
           .required("stage", &ZeroConfig::stage, integer<int64_t>(0, 3),
                     "1: optimizer state; 2: and gradients; 3: and parameters, which are gathered before each use and "
                     "dropped after it.",
                     "1")
-          .optional("axis", &ZeroConfig::axis, text("a mesh axis"),
-                    "The mesh axis that it is split over. Absent or empty: the first one.")
+          .optional("axis", &ZeroConfig::axes, axes_or_none(),
+                    "The mesh axis that it is split over, or a list of axes. Absent or empty: the first one.")
           .type();
   return type;
 }

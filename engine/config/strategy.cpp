@@ -83,10 +83,10 @@ PartitionSpec inputs(const StrategyConfig& strategy) {
 }
 
 ZeroConfig zero(const StrategyConfig& strategy) {
-  if (strategy.fsdp > 1) return {3, "fsdp"};
-  const std::vector<std::string> axes = split_by(strategy, {"data", "expert", "context"});
+  if (strategy.fsdp > 1) return {3, {"fsdp"}};
+  std::vector<std::string> axes = split_by(strategy, {"data", "expert", "context"});
   if (strategy.zero == 0 || axes.empty()) return {};
-  return {strategy.zero, axes.front()};
+  return {strategy.zero, std::move(axes)};
 }
 
 std::string rematerialised(const std::string& recompute) {

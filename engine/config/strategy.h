@@ -19,7 +19,8 @@ namespace shardscope {
 //                         length -> context, tensor; of (batch, length) and heads, kv_heads, mlp or vocab length ->
 //                         context, and these -> tensor
 //   sharding.keep         [expert, tensor]
-//   sharding.zero         fsdp: stage 3 over fsdp; else `zero` over data (without replicas: over expert, or context)
+//   sharding.zero         fsdp: stage 3 over fsdp; else `zero` over data, expert, context, as Megatron splits what all
+//                         of these would have alike
 //   schedule.microbatches batch_size / (microbatch_size x data x fsdp x expert)
 //   schedule.rematerialise  `recompute`, where "selective" is "attention"
 //   pipeline              axis "pipeline", `pipeline_schedule`, chunks = virtual_stages

@@ -18,7 +18,7 @@ struct StrategyConfig {
   int64_t virtual_stages = 1;              // model chunks of each stage
   std::string pipeline_schedule = "1f1b";  // with virtual stages "1f1b" is "interleaved"
   bool sequence_parallel = false;          // activations between tensor-parallel blocks are split along the length
-  int64_t zero = 0;                        // ZeRO stage over the replicas of `data`
+  int64_t zero = 0;                        // ZeRO stage over data, expert and context
   int64_t microbatch_size = 0;             // sequences of one replica at a time; 0: as the schedule says
   // "none", "selective", "full", or a pattern as schedule.rematerialise has it; empty: as the schedule says.
   std::string recompute;

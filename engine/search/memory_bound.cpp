@@ -133,8 +133,8 @@ StateShards state_shards(const StrategyConfig& strategy) {
     const auto parts = static_cast<double>(strategy.fsdp);
     return {parts, parts, parts};
   }
-  // The axis over which ZeRO splits, whichever it is.
-  const auto replicas = static_cast<double>(std::max({strategy.data, strategy.expert, strategy.context}));
+  // The axes over which ZeRO splits; experts are split by one of them already.
+  const auto replicas = static_cast<double>(strategy.data * strategy.expert * strategy.context);
   const auto from = [&](int64_t stage) { return strategy.zero >= stage ? replicas : 1; };
   return {from(3), from(1), from(2)};
 }

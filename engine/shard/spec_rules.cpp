@@ -1,6 +1,7 @@
 #include "engine/shard/spec_rules.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 
 #include "engine/base/enum_count.h"
 #include "engine/base/name_pattern.h"
+#include "engine/config/place.h"
 #include "engine/shard/spec_table.h"
 
 namespace shardscope {
@@ -274,14 +276,8 @@ class Resolution {
   // After everything else: what follows a parameter, and at last the parameter, is split once more.
   void split_by_zero() {
     if (zero_.stage == 0) return;
-    const std::optional<AxisIndex> axis = mesh_.find_axis(zero_.axis);
-    if (!axis) {
-      std::vector<std::string> names;
-      for (const MeshAxis& known : mesh_.axes()) names.push_back(known.name);
-      result_.errors.push_back({"unknown_axis", fmt::format("the mesh has no axis '{}'", zero_.axis),
-                                "sharding.zero.axis", name_hint(zero_.axis, names)});
-      return;
-    }
+    const std::optional<std::vector<AxisIndex>> axes = zero_axes();
+    if (!axes) return;
     const std::vector<ResolvedSpec> before = result_.specs;
     int whole = 0;
     std::string first;
@@ -294,38 +290,78 @@ class Resolution {
       const bool by_itself = target.kind != SpecKind::parameter && !resolved.place.empty();
       if (!split || by_itself || target.type.shape.empty()) continue;
       if (target.kind == SpecKind::gradient) resolved.spec = before[static_cast<size_t>(target.follows)].spec;
-      if (!split_further(target.type.shape, *axis, resolved.spec)) {
+      if (!split_further(target.type.shape, *axes, resolved.spec)) {
         if (++whole == 1) first = target.name;
         continue;
       }
       resolved.pinned = true;
       if (resolved.place.empty()) resolved.place = zero_place;
-      resolved.origin = fmt::format("{}: stage {} over '{}'", zero_place, zero_.stage, mesh_.axes()[*axis].name);
+      resolved.origin = fmt::format("{}: stage {} over '{}'", zero_place, zero_.stage, fmt::join(zero_.axes, ", "));
     }
     if (whole == 0) return;
     std::string message = fmt::format("no dimension of '{}' divides by {} ({}) once more: it stays as it was", first,
-                                      mesh_.axes()[*axis].name, mesh_.axis_size(*axis));
+                                      fmt::join(zero_.axes, ", "), fmt::join(sizes_of(*axes), ", "));
     if (whole > 1) message += fmt::format("; {} more", whole - 1);
     result_.warnings.push_back({"replicated", std::move(message), "sharding.zero", ""});
   }
 
-  // Puts the axis on the dimension whose parts are largest, of equals the first, where it divides; not where the spec
-  // has it already. False where there is no such dimension.
-  bool split_further(const Shape& shape, AxisIndex axis, PartitionSpec& spec) const {
-    const std::string& name = mesh_.axes()[axis].name;
+  // Nothing, after an error, where the mesh has not all of them.
+  std::optional<std::vector<AxisIndex>> zero_axes() {
+    std::vector<AxisIndex> axes;
+    for (size_t i = 0; i < zero_.axes.size(); ++i) {
+      const std::string& name = zero_.axes[i];
+      const std::string place = zero_.axes.size() > 1 ? element_place("sharding.zero.axis", i) : "sharding.zero.axis";
+      const std::optional<AxisIndex> axis = mesh_.find_axis(name);
+      if (!axis) {
+        std::vector<std::string> names;
+        for (const MeshAxis& known : mesh_.axes()) names.push_back(known.name);
+        result_.errors.push_back(
+            {"unknown_axis", fmt::format("the mesh has no axis '{}'", name), place, name_hint(name, names)});
+        return std::nullopt;
+      }
+      if (std::ranges::count(axes, *axis) > 0) {
+        result_.errors.push_back({"duplicate_axis", fmt::format("'{}' is named twice", name), place, "each axis once"});
+        return std::nullopt;
+      }
+      axes.push_back(*axis);
+    }
+    return axes;
+  }
+
+  std::vector<int64_t> sizes_of(std::span<const AxisIndex> axes) const {
+    std::vector<int64_t> sizes;
+    for (AxisIndex axis : axes) sizes.push_back(mesh_.axis_size(axis));
+    return sizes;
+  }
+
+  // Puts those of the axes that the spec has not yet on one dimension; where none divides by them all, as many of the
+  // first as divide one. False where it puts none, and the spec has none.
+  bool split_further(const Shape& shape, std::vector<AxisIndex> axes, PartitionSpec& spec) const {
     spec.dims.resize(shape.size());
+    const auto is_used = [&](AxisIndex axis) {
+      return std::ranges::any_of(spec.dims,
+                                 [&](const auto& dim) { return std::ranges::count(dim, mesh_.axes()[axis].name) > 0; });
+    };
+    const bool has_some = std::erase_if(axes, is_used) > 0;
+    for (; !axes.empty(); axes.pop_back()) {
+      if (split_once(shape, axes, spec)) return true;
+    }
+    return has_some;
+  }
+
+  // On the dimension whose parts are largest, of equals the first, of those that the axes divide.
+  bool split_once(const Shape& shape, std::span<const AxisIndex> axes, PartitionSpec& spec) const {
+    int64_t count = 1;
+    for (AxisIndex axis : axes) count *= mesh_.axis_size(axis);
     int largest = -1;
     int64_t most = 0;
     for (size_t d = 0; d < shape.size(); ++d) {
       int64_t part = shape[d];
-      for (const std::string& used : spec.dims[d]) {
-        if (used == name) return true;
-        part /= mesh_.axis_size(*mesh_.find_axis(used));
-      }
-      if (part % mesh_.axis_size(axis) == 0 && part > most) largest = static_cast<int>(d), most = part;
+      for (const std::string& used : spec.dims[d]) part /= mesh_.axis_size(*mesh_.find_axis(used));
+      if (part % count == 0 && part > most) largest = static_cast<int>(d), most = part;
     }
     if (largest < 0) return false;
-    spec.dims[static_cast<size_t>(largest)].push_back(name);
+    for (AxisIndex axis : axes) spec.dims[static_cast<size_t>(largest)].push_back(mesh_.axes()[axis].name);
     return true;
   }
 

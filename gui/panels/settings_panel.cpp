@@ -257,7 +257,7 @@ void SettingsPanel::add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>
   auto* axis = new QComboBox(body_);
   for (const MeshAxis& known : mesh_axes) axis->addItem(qt(known.name));
   const auto edit = [this, stage, axis] {
-    set_zero(workspace_.document, {stage->currentIndex(), axis->currentText().toStdString()});
+    set_zero(workspace_.document, {stage->currentIndex(), listed_texts(axis->currentText())});
   };
   connect(stage, &QComboBox::activated, this, edit);
   connect(axis, &QComboBox::activated, this, edit);
@@ -270,8 +270,9 @@ void SettingsPanel::show_zero(const ZeroConfig& zero) {
   auto* stage = qobject_cast<QComboBox*>(fields_["sharding.zero.stage"]);
   auto* axis = qobject_cast<QComboBox*>(fields_["sharding.zero.axis"]);
   stage->setCurrentIndex(static_cast<int>(zero.stage));
-  if (!zero.axis.empty() && axis->findText(qt(zero.axis)) < 0) axis->addItem(qt(zero.axis));
-  axis->setCurrentIndex(zero.axis.empty() ? 0 : axis->findText(qt(zero.axis)));
+  const QString axes = list_text(zero.axes);
+  if (!axes.isEmpty() && axis->findText(axes) < 0) axis->addItem(axes);
+  axis->setCurrentIndex(axes.isEmpty() ? 0 : axis->findText(axes));
   axis->setEnabled(zero.stage > 0);
 }
 

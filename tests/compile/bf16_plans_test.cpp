@@ -75,7 +75,7 @@ std::vector<RunConfig> preset_runs(LayoutMode mode) {
         RunConfig config = system_run(preset.name, preset.small, mesh);
         config.schedule.microbatches = microbatches;
         config.schedule.rematerialise = std::vector<std::string>{"none", "full", "none", "attention", "mlp"}[turn % 5];
-        config.sharding.zero = {static_cast<int64_t>(turn / 2 % 4), ""};
+        config.sharding.zero.stage = static_cast<int64_t>(turn / 2 % 4);
         add(runs, std::move(config), mode);
         ++turn;
       }

@@ -52,7 +52,7 @@ class PipelineErrorsTest : public QObject {
   void the_axis_of_stages_splits_no_array() {
     const auto with = [](auto change) { return places({}, change); };
     QCOMPARE(with([](RunConfig& c) { c.sharding.in.dims = {{"pipeline"}}; }), QStringList("sharding.in"));
-    QCOMPARE(with([](RunConfig& c) { c.sharding.zero = {1, "pipeline"}; }), QStringList("sharding.zero.axis"));
+    QCOMPARE(with([](RunConfig& c) { c.sharding.zero = {1, {"pipeline"}}; }), QStringList("sharding.zero.axis"));
     QCOMPARE(with([](RunConfig& c) {
                c.sharding.rules = {{"**", LargestDimension{{"pipeline"}, 0}}};
              }),

@@ -40,7 +40,8 @@ class RandomConfigs {
     for (int i = below(4); i > 0; --i) config.sharding.rules.push_back(rule());
     if (below(2)) config.sharding.memory_limit_mib = 1 + below(100000);
     if (below(4) == 0) config.sharding.keep = {name(), name()};
-    if (below(2)) config.sharding.zero = {below(4), below(2) ? name() : std::string()};
+    if (below(2)) config.sharding.zero.stage = below(4);
+    for (int i = below(3); i > 0; --i) config.sharding.zero.axes.push_back(name());
     config.schedule.microbatches = 1 + below(3);
     if (below(2)) config.schedule.rematerialise = pattern();
     if (below(4) == 0) config.schedule.rematerialise = pattern_of_list({"mlp", pattern(), "a/{b,c}"});

@@ -29,7 +29,7 @@ std::vector<std::string> axis_names(const RunConfig& config) {
       for (const auto& [name, axes] : logical->axes) add(axes);
     }
   }
-  names.push_back(config.sharding.zero.axis);
+  names.insert(names.end(), config.sharding.zero.axes.begin(), config.sharding.zero.axes.end());
   return names;
 }
 

@@ -41,7 +41,7 @@ class StrategyTest : public QObject {
     QVERIFY(config.mesh_axes == axes);
     QVERIFY(config.sharding.mode == LayoutMode::as_written);
     QVERIFY(config.sharding.in == (PartitionSpec{{{"data"}}}));
-    QVERIFY(config.sharding.zero == (ZeroConfig{1, "data"}));
+    QVERIFY(config.sharding.zero == (ZeroConfig{1, {"data"}}));
     QCOMPARE(config.schedule.microbatches, int64_t{8});
     QCOMPARE(config.schedule.rematerialise, std::string("attention"));
     QVERIFY(config.pipeline == (PipelineConfig{"pipeline", "interleaved", 2, {}}));
@@ -53,7 +53,7 @@ class StrategyTest : public QObject {
     const RunConfig config = config_of(R"({"data": 4, "tensor": 8, "fsdp": 2, "order": ["tensor", "data", "fsdp"]})");
     const std::vector<MeshAxis> axes = {{"tensor", 8}, {"data", 4}, {"fsdp", 2}};
     QVERIFY(config.mesh_axes == axes);
-    QVERIFY(config.sharding.zero == (ZeroConfig{3, "fsdp"}));
+    QVERIFY(config.sharding.zero == (ZeroConfig{3, {"fsdp"}}));
   }
 
   void a_strategy_that_was_written_is_read_again_with_all_that_it_stands_for() {

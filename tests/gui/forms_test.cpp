@@ -96,7 +96,7 @@ class FormsTest : public WindowCase {
       config.steps = 1'234'567;
       config.seed = 9'007'199'254'740'992 / 2;
       config.mesh_axes = {{"data", 4}, {"pipeline", 2}};
-      config.sharding.zero = {2, "data"};
+      config.sharding.zero = {2, {"data"}};
       config.pipeline.axis = "pipeline";
       config.pipeline.schedule = all_schedules()[i % all_schedules().size()].name;
       document().reset(config, {});

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -34,11 +35,12 @@ struct Split {
   int64_t microbatches = 1, zero = 0;
   LayoutMode mode = LayoutMode::fastest;
   bool ring = false;
+  std::vector<std::string> zero_axes = {"data"};
 
   std::string text() const {
-    return fmt::format("{} {}x{}x{}x{} {} in {} {} zero {} {} {}", preset, mesh[0], mesh[1], mesh[2], mesh[3], schedule,
-                       microbatches, policy, zero, mode == LayoutMode::fastest ? "fastest" : "as written",
-                       ring ? "ring" : "gather");
+    return fmt::format("{} {}x{}x{}x{} {} in {} {} zero {} {} {} {}", preset, mesh[0], mesh[1], mesh[2], mesh[3],
+                       schedule, microbatches, policy, zero, fmt::join(zero_axes, " "),
+                       mode == LayoutMode::fastest ? "fastest" : "as written", ring ? "ring" : "gather");
   }
 };
 
@@ -60,7 +62,7 @@ RunConfig run_of(const Split& split, const std::vector<std::string>& more = {}) 
   config.sharding.mode = split.mode;
   config.sharding.in = config.sharding.out = PartitionSpec{{{"data", "expert"}, {"context"}}};
   config.sharding.rules = {rule_for_experts()};
-  config.sharding.zero = {split.zero, split.zero > 0 ? "data" : ""};
+  if (split.zero > 0) config.sharding.zero = {split.zero, split.zero_axes};
   config.schedule.rematerialise = split.policy;
   config.schedule.microbatches = split.microbatches;
   if (split.schedule != "none") {
@@ -94,6 +96,7 @@ std::vector<Split> random_splits(size_t count) {
     split.policy = one_of(policies);
     split.microbatches = int64_t{1} << engine() % 3;
     split.zero = engine() % 4;
+    if (engine() % 2 == 0) split.zero_axes = {"data", "expert", "context"};
     split.mode = engine() % 2 == 0 ? LayoutMode::fastest : LayoutMode::as_written;
     split.ring = engine() % 2 == 0;
     int64_t devices = split.schedule == "none" ? 1 : 2;

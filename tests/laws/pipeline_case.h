@@ -41,7 +41,8 @@ inline RunConfig in_stages(RunConfig config, const PipelineCase& one) {
   config.pipeline = {"pipeline", one.schedule, one.schedule == "interleaved" ? 4 / one.stages : 1, {}};
   config.schedule.microbatches = one.microbatches;
   config.schedule.rematerialise = one.policy;
-  config.sharding.zero = {one.zero, one.zero > 0 ? config.mesh_axes[0].name : ""};
+  config.sharding.zero.stage = one.zero;
+  if (one.zero > 0) config.sharding.zero.axes = {config.mesh_axes[0].name};
   config.sharding.mode = one.mode;
   return config;
 }

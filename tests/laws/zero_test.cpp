@@ -15,7 +15,8 @@ Plan plan_of(const SystemPreset& preset, const std::vector<int64_t>& mesh, Layou
              int64_t microbatches = 1, const std::string& axis = "") {
   RunConfig config = system_run(preset.name, preset.small, mesh);
   config.sharding.mode = mode;
-  config.sharding.zero = {stage, axis};
+  config.sharding.zero.stage = stage;
+  if (!axis.empty()) config.sharding.zero.axes = {axis};
   config.schedule.microbatches = microbatches;
   return compile({config, reference_host()});
 }
@@ -27,6 +28,14 @@ int64_t stored(const Plan& plan, MemoryCategory category) {
   for (const Buffer& buffer : plan.arenas[0].buffers)
     sum += buffer.persistent && buffer.category == category ? buffer.bytes : 0;
   return sum;
+}
+
+// Into how many parts each array of the optimizer's state of a parameter's shape is split.
+std::vector<int64_t> parts_of_states(const Plan& plan, const ParameterPlan& parameter) {
+  std::vector<int64_t> parts;
+  for (int value : parameter.state_values)
+    parts.push_back(element_count(parameter.shape) / element_count(plan.program.values[value].local_shape));
+  return parts;
 }
 
 }  // namespace
@@ -49,7 +58,7 @@ class ZeroTest : public QObject {
         ++turn;
         const int stage = 1 + static_cast<int>(turn % 3), microbatches = turn % 2 == 0 ? 1 : 2;
         RunConfig config = system_run(preset.name, preset.small, mesh);
-        config.sharding.zero = {stage, ""};
+        config.sharding.zero.stage = stage;
         config.schedule.microbatches = microbatches;
         if (!validate(config).empty()) continue;
         const LayoutMode mode = turn % 4 < 2 ? LayoutMode::as_written : LayoutMode::fastest;
@@ -124,9 +133,54 @@ class ZeroTest : public QObject {
     }
   }
 
+  // What all of a strategy's replicas and its ring have alike is split over all of them; experts' kernels are split by
+  // the axis of experts already.
+  void a_strategys_states_are_split_over_all_that_have_them() {
+    StrategyConfig strategy;
+    strategy.data = strategy.expert = strategy.context = 2;
+    strategy.zero = 1;
+    const Plan plan = compile(
+        {with_strategy(system_run("mixtral_tiny", system_preset("mixtral_tiny").small), strategy), reference_host()});
+    int of_experts = 0, of_others = 0;
+    for (const ParameterPlan& parameter : plan.parameters) {
+      if (parameter.shape.size() < 2) continue;
+      for (int64_t parts : parts_of_states(plan, parameter)) QCOMPARE(parts, int64_t{8});
+      ++(parameter.path[parameter.path.size() - 2] == "experts" ? of_experts : of_others);
+    }
+    QVERIFY(of_experts > 0 && of_others > 0);
+  }
+
+  // Where no dimension divides by all of the axes, the first of them split it.
+  void as_many_axes_split_as_divide() {
+    std::vector<std::string> settings = system_preset("tiny_lm_dp").small;
+    settings.push_back("model.d_ff=96");
+    RunConfig config = system_run("tiny_lm_dp", settings, {2});
+    config.mesh_axes = {{"data", 2}, {"more", 3}};
+    config.sharding.zero = {1, {"data", "more"}};
+    const Plan plan = compile({config, reference_host()});
+    int by_both = 0, by_one = 0;
+    for (const ParameterPlan& parameter : plan.parameters) {
+      const bool divides = std::ranges::any_of(parameter.shape, [](int64_t size) { return size % 6 == 0; });
+      for (int64_t parts : parts_of_states(plan, parameter)) QCOMPARE(parts, divides ? int64_t{6} : int64_t{2});
+      ++(divides ? by_both : by_one);
+    }
+    QVERIFY(by_both > 0 && by_one > 0);
+  }
+
+  void axes_that_cannot_be_are_located_errors() {
+    RunConfig config = system_run("tiny_lm_dp", system_preset("tiny_lm_dp").small, {2});
+    const auto place_of = [&](std::vector<std::string> axes) {
+      config.sharding.zero = {1, std::move(axes)};
+      const std::vector<Error> errors = validate(config);
+      return errors.size() == 1 ? errors[0].code + " " + to_string(errors[0].place) : std::string();
+    };
+    QCOMPARE(place_of({"data", "dta"}), std::string("unknown_axis sharding.zero.axis[1]"));
+    QCOMPARE(place_of({"data", "data"}), std::string("duplicate_axis sharding.zero.axis[1]"));
+  }
+
   void an_axis_that_is_not_there_is_a_located_error() {
     RunConfig config = system_run("tiny_lm_dp", system_preset("tiny_lm_dp").small, {2});
-    config.sharding.zero = {1, "dta"};
+    config.sharding.zero = {1, {"dta"}};
     const std::vector<Error> errors = validate(config);
     QCOMPARE(errors.size(), size_t{1});
     QCOMPARE(to_string(errors[0].place), std::string("sharding.zero.axis"));
