@@ -341,7 +341,7 @@ class CompareTest : public WindowCase {
     QCOMPARE(table("comparedPlans")->model()->rowCount(), int(QuantitiesModel::rows));
     set_microbatches(document(), 4);
     set_rematerialisation(document(), "full");
-    set_zero(document(), {2, "data"});
+    set_zero(document(), {2, {"data"}});
     set_steps(document(), 77);
     settle();
     const std::pair<const char*, const char*> values[] = {{"schedule.microbatches", "4"},
@@ -364,7 +364,7 @@ class CompareTest : public WindowCase {
     open_window(compiled_plans(), made::small_gpt(1, 2, 2));
     QVERIFY(window_->show_page("compare"));
     pins().pin();
-    set_zero(document(), {1, "batch"});
+    set_zero(document(), {1, {"batch"}});
     settle();
     QVERIFY(planner().is_current());
     const QAbstractItemModel* model = table("comparedLayouts")->model();

@@ -46,6 +46,11 @@ std::vector<Case> cases() {
   return list;
 }
 
+const Case& case_of(int index) {
+  static const std::vector<Case> all = cases();
+  return all[static_cast<size_t>(index)];
+}
+
 // What stands in the run file at the places of a table, by place.
 std::map<std::string, RulePlacement> placements(const ShardingConfig& sharding) {
   std::map<std::string, RulePlacement> found;
@@ -102,7 +107,7 @@ class DecidingPinsTest : public QObject {
   void of_every_pin_that_decides_a_collective_another_spec_is_tried_data() { list_cases(); }
   void of_every_pin_that_decides_a_collective_another_spec_is_tried() {
     QFETCH(int, index);
-    const Plan plan = compile({cases()[static_cast<size_t>(index)].config, reference_host()});
+    const Plan plan = compile({case_of(index).config, reference_host()});
     for (const auto& [id, step] : reshards(plan)) {
       const std::vector<std::string> pins = deciding_pins(plan, *step);
       const std::vector<SpecEdit> edits = candidate_edits(plan, {{id}});
@@ -139,7 +144,7 @@ class DecidingPinsTest : public QObject {
   void as_written_every_collective_is_decided_by_a_pin_data() { list_cases(); }
   void as_written_every_collective_is_decided_by_a_pin() {
     QFETCH(int, index);
-    const RunConfig config = cases()[static_cast<size_t>(index)].config;
+    const RunConfig config = case_of(index).config;
     if (config.sharding.mode != LayoutMode::as_written) return;
     const Plan plan = compile({config, reference_host()});
     for (const auto& [id, step] : reshards(plan))

@@ -60,7 +60,8 @@ class MicrobatchesTest : public QObject {
   }
   void microbatches_train_as_the_whole_batch_on_one_device() {
     QFETCH(int, index);
-    const auto [preset, mesh, mode, microbatches] = cases()[static_cast<size_t>(index)];
+    static const std::vector<Case> list = cases();
+    const auto& [preset, mesh, mode, microbatches] = list[static_cast<size_t>(index)];
     const Plan plan = compile({in_microbatches(*preset, mesh, mode, microbatches), reference_host()});
     const ThreadTraining training = train_in_threads(plan, serial_steps);
     compare_with_serial(training, serial_training(*preset), 1e-3, is_key_bias);

@@ -60,7 +60,8 @@ class OpPlacementTest : public QObject {
   }
   void parts_reassemble_to_the_whole() {
     QFETCH(int, index);
-    const OpCase c = small_op_cases()[static_cast<size_t>(index)];
+    static const std::vector<OpCase> all = small_op_cases();
+    const OpCase& c = all[static_cast<size_t>(index)];
     const std::vector<TensorType> result_types = c.results();
     std::vector<TestArray> operands = random_operands(c), wholes;
     std::vector<TensorView> inputs, outputs;

@@ -72,7 +72,8 @@ class ReferenceTest : public QObject {
   }
   void every_kernel_agrees_with_the_reference_in_double_precision() {
     QFETCH(int, index);
-    const OpCase c = all_cases()[static_cast<size_t>(index)];
+    static const std::vector<OpCase> all = all_cases();
+    const OpCase& c = all[static_cast<size_t>(index)];
     for (int64_t step : {0, 3}) agree(c, random_operands(c), step);
   }
 

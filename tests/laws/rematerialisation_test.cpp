@@ -99,7 +99,8 @@ class RematerialisationTest : public QObject {
   }
   void what_is_made_again_trains_as_what_is_kept() {
     QFETCH(int, index);
-    const auto [preset, mesh, mode, schedule] = cases()[static_cast<size_t>(index)];
+    static const std::vector<Case> list = cases();
+    const auto& [preset, mesh, mode, schedule] = list[static_cast<size_t>(index)];
     const Plan plan = compile({config_of(*preset, mesh, mode, schedule), reference_host()});
     const ThreadTraining training = train_in_threads(plan, serial_steps);
     compare_with_serial(training, serial_training(*preset), 1e-3, is_key_bias);
