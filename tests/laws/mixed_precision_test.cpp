@@ -22,6 +22,9 @@ const std::vector<SystemPreset>& presets() {
       system_preset("tiny_lm_fsdp"),
       system_preset("nnx_gpt2"),
       system_preset("mintext_transformer"),
+      system_preset("mixtral_tiny"),
+      system_preset("deepseek_v3_tiny"),
+      system_preset("gpt_oss_tiny"),
       {"parallax_decoder",
        {"model.vocab_size=32", "model.seq_len=8", "model.embed_dim=32", "model.num_heads=8", "data.batch_size=16"}}};
   return list;
@@ -88,7 +91,7 @@ double apart(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-// compute_dtype = bf16: matrix products of bf16 operands, and everything else in f32.
+// compute_dtype = bf16: matrix products of bf16 operands, those of experts too, and everything else in f32.
 class MixedPrecisionTest : public QObject {
   Q_OBJECT
 
@@ -105,12 +108,13 @@ class MixedPrecisionTest : public QObject {
     const Graph& graph = *plan.graph;
     int products = 0;
     for (const Op& op : graph.ops) {
-      if (op.definition->name() == "einsum") {
+      if (op.definition->name() == "einsum" || op.definition->name().starts_with("expert_linear")) {
         ++products;
-        for (ValueId input : op.inputs) QVERIFY2(graph.type(input).dtype == DType::bf16, op.name.c_str());
+        for (ValueId input : op.inputs) QVERIFY2(graph.type(input).dtype != DType::f32, op.name.c_str());
       }
       const bool keeps_f32 =
-          std::set<std::string_view>{"adam", "cross_entropy", "attention"}.contains(op.definition->name());
+          std::set<std::string_view>{"adam", "cross_entropy", "attention", "top_k", "weighted_sum"}.contains(
+              op.definition->name());
       for (ValueId input : op.inputs) {
         QVERIFY2(!keeps_f32 || graph.type(input).dtype != DType::bf16, op.name.c_str());
       }
