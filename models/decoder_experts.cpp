@@ -39,7 +39,7 @@ class Experts {
     module_.graph().expert_counts.push_back({fmt::format("{}", fmt::join(ops().path(), "/")), chosen, dropped_});
   }
 
-  // x (b, s, e) -> (b, s, k, e).
+  // x (b, s, e) -> (b, s, k, e), in the type that products give, or f32.
   ValueId apply(ValueId x) {
     const bool travels = options_.blocks.experts > 1 || experts_.capacity_factor > 0;
     if (!travels) return gated_feed_forward(x);
@@ -50,8 +50,9 @@ class Experts {
     counts_ = counted[0];
     if (experts_.capacity_factor > 0) dropped_ = counted[1];
     call(counts_, {});
-    const ValueId sent = ops().append("dispatch", {x, choices_, counts_}, blocks);
-    const ValueId back = ops().append("combine", {gated_feed_forward(sent), choices_, counts_}, blocks);
+    const ValueId sent = ops().append("dispatch", {ops().as_operand(x, "dispatch"), choices_, counts_}, blocks);
+    const ValueId made = ops().as_result(gated_feed_forward(sent), "combine/cast");
+    const ValueId back = ops().append("combine", {made, choices_, counts_}, blocks);
     call(back, {"batch", "length", "", "embed"});
     return back;
   }
@@ -61,7 +62,7 @@ class Experts {
 
   ValueId gated_feed_forward(ValueId x) const {
     const auto [gate, up] = experts_.by_turns ? gate_and_up_by_turns() : gate_and_up();
-    const ValueId inner = gated(multiply(x, gate), multiply(x, up));
+    const ValueId inner = gated(in_f32(multiply(x, gate), gate), in_f32(multiply(x, up), up));
     return multiply(inner, down());
   }
 
@@ -108,28 +109,36 @@ class Experts {
     return ops().append_all("split", {both}, SplitAttributes{dimension, {experts_.inner, experts_.inner}}, leaf);
   }
 
+  ValueId in_f32(ValueId y, const ExpertLayer& layer) const {
+    return ops().cast(y, DType::f32, std::string(layer.leaf) + "/widen");
+  }
+
+  // In the type that products give; with a bias in f32.
   ValueId multiply(ValueId x, const ExpertLayer& layer) const {
-    if (counts_ != no_id) return multiply_rows(x, layer);
+    const ValueId kernels = ops().as_operand(layer.kernels, layer.leaf);
+    x = ops().as_operand(x, layer.leaf);
+    if (counts_ != no_id) return multiply_rows(x, kernels, layer);
     const ExpertLinearAttributes attributes{experts_.count, experts_.by_turns};
-    const ValueId y = ops().append("expert_linear", {x, choices_, layer.kernels}, attributes, layer.leaf);
+    const ValueId y = ops().append("expert_linear", {x, choices_, kernels}, attributes, layer.leaf);
     call(y, {"batch", "length", "", layer.features});
     if (layer.bias == no_id) return y;
     const ValueId bias = bias_of_slots(layer);
-    return ops().add(y, bias, std::string(layer.leaf) + "/add");
+    return ops().add(in_f32(y, layer), bias, std::string(layer.leaf) + "/add");
   }
 
   // The same of rows that were sent. Biases are kernels of one column, of ones.
-  ValueId multiply_rows(ValueId rows, const ExpertLayer& layer) const {
+  ValueId multiply_rows(ValueId rows, ValueId kernels, const ExpertLayer& layer) const {
     const GroupedLinearAttributes attributes{experts_.by_turns, filled_};
     const std::string leaf = layer.leaf;
-    const ValueId y = ops().append("grouped_linear", {rows, counts_, layer.kernels}, attributes, leaf);
+    ValueId y = ops().append("grouped_linear", {rows, counts_, kernels}, attributes, leaf);
     if (layer.bias == no_id) return y;
+    y = in_f32(y, layer);
     TensorType column = module_.graph().type(y);
     column.shape.back() = 1;
     const ValueId ones = module_.filled(1, column, leaf + "/ones");
-    const ValueId kernels =
+    const ValueId columns =
         ops().append("rearrange", {layer.bias}, EquationAttributes{"e(fo)->efo", {{'o', 1}}}, leaf + "/as_column");
-    const ValueId bias = ops().append("grouped_linear", {ones, counts_, kernels},
+    const ValueId bias = ops().append("grouped_linear", {ones, counts_, columns},
                                       GroupedLinearAttributes{false, filled_}, leaf + "/bias");
     return ops().add(y, bias, leaf + "/add");
   }
@@ -193,7 +202,7 @@ ValueId decoder_experts(const DecoderModule& module, ValueId x) {
   const std::vector<ValueId> chosen = router.module().append_all("top_k", scores, o.experts.choice);
   for (ValueId value : chosen) graph.values[value].logical = {"batch", "length", ""};
   Experts layer(experts, chosen[0]);
-  const ValueId made = layer.apply(x);
+  const ValueId made = experts.module().cast(layer.apply(x), DType::f32, "weighted_sum/cast");
   layer.count();
   const ValueId y = experts.module().append("weighted_sum", {made, chosen[1]});
   graph.values[y].logical = {"batch", "length", "embed"};

@@ -8,6 +8,10 @@ namespace shardscope {
 // kernels as transformers 5 keeps them, "experts/gate_up_proj" (experts, 2 inner, e) and "experts/down_proj"
 // (experts, e, inner). Every device has all of its positions: nothing is dispatched. Split along the experts, each
 // computes the positions that chose its own, and the parts add up.
+//
+// Types: operands of the experts' products are in the compute type, and so are positions on their way to experts and
+// back (results of f8 products are bf16). In f32 are scores, the choice of experts and their weights, biases, gates,
+// and the weighted sums of what experts give. A kernel is cast once a step.
 ValueId decoder_experts(const DecoderModule& module, ValueId x);
 
 // The loss that balances experts, of all layers together as transformers has it: experts x sum over them of the share

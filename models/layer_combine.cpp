@@ -12,9 +12,11 @@ void read_combine(const Words& words, const LayersBefore&, ListedLayer& layer) {
                  as_rows = layer.before.shape.size() == 1](LayerBuilder& builder) {
     const Module& module = builder.module;
     const ExpertRoute& route = builder.routes[sender];
-    const ValueId slots = module.append("combine", {builder.inputs[0], route.choices, route.counts}, route.sent.blocks);
+    const ValueId rows = module.as_result(builder.inputs[0], "combine/cast");
+    const ValueId slots = module.append("combine", {rows, route.choices, route.counts}, route.sent.blocks);
     module.graph().values[slots].logical = {"batch", "length", "", "features"};
-    const ValueId sums = module.append("weighted_sum", {slots, route.weights});
+    const ValueId each = module.cast(slots, DType::f32, "weighted_sum/cast");
+    const ValueId sums = module.append("weighted_sum", {each, route.weights});
     return as_rows ? module.append("rearrange", {sums}, EquationAttributes{"bse->b(se)"}, "as_rows") : sums;
   };
 }
@@ -22,6 +24,6 @@ void read_combine(const Words& words, const LayersBefore&, ListedLayer& layer) {
 }  // namespace
 
 // The rows back where they are from: of each token the sum by the weights of its choices.
-LayerKind combine_layer() { return {"combine", "\"combine\"", read_combine, false, true}; }
+LayerKind combine_layer() { return {"combine", "\"combine\"", read_combine, false, true, nullptr, nullptr, true}; }
 
 }  // namespace shardscope

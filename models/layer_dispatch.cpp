@@ -19,7 +19,7 @@ ValueId send_rows(LayerBuilder& builder, int router, int64_t experts, double cap
   const std::vector<ValueId> counted = module.append_all("expert_counts", {route.choices}, route.sent.blocks, "counts");
   route.counts = counted[0];
   graph.values[route.counts].logical = {};
-  const ValueId tokens = as_sequence(module, builder.inputs[0], "tokens");
+  const ValueId tokens = module.as_operand(as_sequence(module, builder.inputs[0], "tokens"), "dispatch");
   const ValueId rows = module.append("dispatch", {tokens, route.choices, route.counts}, route.sent.blocks);
   const ValueId chosen = module.append("expert_load", {route.choices}, ExpertLoadAttributes{experts}, "load");
   const std::string name = graph.ops[graph.values[rows].producer].name;

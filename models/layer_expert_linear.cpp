@@ -15,24 +15,20 @@ void read_expert_linear(const Words& words, const LayersBefore&, ListedLayer& la
   layer.build = [in, out, sender = static_cast<size_t>(layer.before.maker)](LayerBuilder& builder) {
     const ExpertRoute& route = builder.routes[sender];
     const Shape shape{route.sent.blocks.experts, out, in};
+    const Module& module = builder.module;
     const ValueId kernel =
-        builder.module.parameter("kernel", builder.rngs.draw(lecun_normal(in, shape)), {"experts", "out", "in"});
-    return builder.module.append("grouped_linear", {builder.inputs[0], route.counts, kernel},
-                                 GroupedLinearAttributes{false, route.sent.filled});
+        module.parameter("kernel", builder.rngs.draw(lecun_normal(in, shape)), {"experts", "out", "in"});
+    const ValueId rows = module.as_operand(builder.inputs[0], "grouped_linear");
+    return module.append("grouped_linear", {rows, route.counts, module.as_operand(kernel, "grouped_linear")},
+                         GroupedLinearAttributes{false, route.sent.filled});
   };
 }
 
 }  // namespace
 
-// Rows, each multiplied by the kernel of its expert.
+// Rows, each multiplied by the kernel of its expert, as `linear` multiplies: operands in the compute type.
 LayerKind expert_linear_layer() {
-  return {"expert_linear",
-          "\"expert_linear 512\"",
-          read_expert_linear,
-          true,
-          true,
-          "expert_dtype",
-          "layers of experts are computed in f32 all the same"};
+  return {"expert_linear", "\"expert_linear 512\"", read_expert_linear, true, true, nullptr, nullptr, true};
 }
 
 }  // namespace shardscope

@@ -87,6 +87,7 @@ struct LayerKind {
   bool takes_rows = false;  // at experts, too
   // A note where the model computes in bf16 and this layer does not: code and message.
   const char *f32_code = nullptr, *f32_note = nullptr;
+  bool takes_products = false;  // as they are, in the type of products; other layers take them in f32
 };
 
 // Of each kind, in the order of their names. Written by the build (cmake/registered.cmake).

@@ -18,6 +18,10 @@ void ListedNetwork::append(const ListedLayer& layer) {
   for (int input : layer.inputs) inputs.push_back(input < 0 ? example_ : results_[static_cast<size_t>(input)]);
   routes_.emplace_back();
   const Module module = layers_.child(std::to_string(layer.number));
+  for (ValueId& input : inputs) {
+    if (is_float(graph.type(input).dtype) && !layer.kind->takes_products)
+      input = module.cast(input, DType::f32, "widen");
+  }
   LayerBuilder builder{module, rngs_, context_, std::move(inputs), routes_};
   const ValueId made = layer.build(builder);
   results_.push_back(made);

@@ -3,6 +3,7 @@
 #include "engine/base/path.h"
 #include "engine/ops/cast.h"
 #include "engine/ops/layer_norm.h"
+#include "engine/ops/product_types.h"
 #include "engine/ops/registry.h"
 
 namespace shardscope {
@@ -71,7 +72,7 @@ ValueId Module::append(const std::string& op, std::vector<ValueId> inputs, Attri
 
 ValueId Module::product(ValueId x, ValueId kernel, const Equation& equation, const std::string& leaf,
                         std::vector<std::pair<char, int64_t>> sizes) const {
-  const ValueId result = append("einsum", {cast(x, compute_, leaf + "/cast"), cast(kernel, compute_, leaf + "/cast")},
+  const ValueId result = append("einsum", {as_operand(x, leaf), as_operand(kernel, leaf)},
                                 EquationAttributes{equation, std::move(sizes)}, leaf);
   std::vector<std::string> logical;
   for (const std::string& labels : dimension_labels(equation.result)) {
@@ -106,6 +107,12 @@ ValueId Module::cast(ValueId x, DType to, const std::string& leaf) const {
   if (graph_->type(x).dtype == to) return x;
   const ValueId known = known_cast(*graph_, x, {to});
   return known == no_id ? append("cast", {x}, CastAttributes{to}, leaf) : known;
+}
+
+ValueId Module::as_operand(ValueId x, const std::string& product) const { return cast(x, compute_, product + "/cast"); }
+
+ValueId Module::as_result(ValueId x, const std::string& leaf) const {
+  return cast(x, product_result(compute_, false), leaf);
 }
 
 }  // namespace shardscope

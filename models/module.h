@@ -45,6 +45,9 @@ class Module {
   // Layer norm over the last dimension, epsilon 1e-6, with Flax's fast variance.
   ValueId layer_norm(ValueId x, ValueId scale, ValueId bias) const;
   ValueId cast(ValueId x, DType to, const std::string& leaf = "cast") const;
+  // x as an operand of products of this name, and as what products give: of f8 operands bf16.
+  ValueId as_operand(ValueId x, const std::string& product) const;
+  ValueId as_result(ValueId x, const std::string& leaf) const;
 
  private:
   std::string label(const std::string& leaf) const;

@@ -58,11 +58,10 @@ def rounded(array):
     return [float(f"{x:.8g}") for x in numpy.asarray(array, numpy.float64).ravel()]
 
 
-def one_case(old):
-    run = {**run_file("mintext_mlp", SIZES), "optimizer": old["optimizer"]}
+def numbers_of(old, run, first, gradients_of):
+    """A case with its numbers: of parameters that are `first`, where gradients_of(types, parameters, inputs, targets)
+    are the loss and the gradients."""
     types = types_of(old["precision"])
-    model = MintextMlp(run["model"], nnx.Rngs(run["seed"]))
-    first = {name: jnp.asarray(getattr(model, name)[...]) for name in ("w1", "b1", "w2")}
     parameters = cast(first, TYPES[types["parameters"]])
     master = cast(first, jnp.float32) if types["master"] != "none" else None
     optimizer = make_optimizer(run, lambda path: "params/" + path[-1].key)
@@ -99,6 +98,13 @@ def one_case(old):
             if name in KEPT:
                 kept.setdefault(KEPT[name], {})[path[-1].key] = rounded(leaf)
     return {**old, "losses": losses, "parameters": numbers(parameters), "kept": kept}
+
+
+def one_case(old):
+    run = {**run_file("mintext_mlp", SIZES), "optimizer": old["optimizer"]}
+    model = MintextMlp(run["model"], nnx.Rngs(run["seed"]))
+    first = {name: jnp.asarray(getattr(model, name)[...]) for name in ("w1", "b1", "w2")}
+    return numbers_of(old, run, first, gradients_of)
 
 
 def precision(old):

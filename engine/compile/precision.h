@@ -11,7 +11,7 @@ namespace shardscope {
 
 // In what types a training computes and stores.
 struct TrainingTypes {
-  DType compute = DType::f32;     // of the operands of matrix products; all else is computed in f32
+  DType compute = DType::f32;     // of operands of products, and of rows sent to experts; all else is computed in f32
   DType parameters = DType::f32;  // as they are stored, and sent to other devices
   std::optional<DType> master;    // of the copy that the optimizer updates; the parameter is its rounded value
   DType gradients = DType::f32;   // also while they add up over microbatches

@@ -5,7 +5,6 @@
 #include "engine/graph/casts.h"
 #include "engine/graph/op_definition.h"
 #include "engine/ops/cast.h"
-#include "engine/ops/equation.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/registry.h"
 
@@ -34,8 +33,6 @@ class TypedGraph {
         cotangents_(step.cotangents),
         types_(types),
         add_(&op_definition("add")),
-        einsum_(&op_definition("einsum")),
-        reduce_sum_(&op_definition("reduce_sum")),
         op_(old_.ops.size(), no_id),
         whole_(old_.values.size(), no_id),
         layer_(old_.values.size(), -1),
@@ -70,6 +67,8 @@ class TypedGraph {
   }
 
  private:
+  static Attributes wide_attributes(const Op& op) { return op.definition->with_f32_result(op.attributes); }
+
   // Of parameters: also the summands of a gradient, and its parts. And the products and sums that give such in f32.
   void find_gradients() {
     for (const State& state : old_.states) {
@@ -86,8 +85,7 @@ class TypedGraph {
       }
       const OpId maker = widens(old_, *op) ? old_.values[op->inputs[0]].producer : no_id;
       if (maker == no_id || readers[op->inputs[0]] != 1) continue;
-      const OpDefinition* definition = old_.ops[maker].definition;
-      gives_f32_[maker] = types_.reduction == DType::f32 && (definition == einsum_ || definition == reduce_sum_);
+      gives_f32_[maker] = types_.reduction == DType::f32 && wide_attributes(old_.ops[maker]) != Attributes();
     }
   }
 
@@ -130,13 +128,7 @@ class TypedGraph {
     }
     std::vector<ValueId> inputs;
     for (ValueId input : op.inputs) inputs.push_back(whole(input, id));
-    Attributes attributes = op.attributes;
-    if (gives_f32_[id]) {
-      EquationAttributes wide = attributes.as<EquationAttributes>();
-      wide.wide = true;
-      attributes = wide;
-    }
-    append(id, std::move(inputs), std::move(attributes));
+    append(id, std::move(inputs), gives_f32_[id] ? wide_attributes(op) : op.attributes);
   }
 
   bool moves_narrow(const Op& op) const {
@@ -239,7 +231,7 @@ class TypedGraph {
   const Graph& old_;
   const std::vector<ValueId>& cotangents_;
   const TrainingTypes& types_;
-  const OpDefinition *add_, *einsum_, *reduce_sum_;
+  const OpDefinition* add_;
   Graph new_;
   std::vector<OpId> op_;         // per op that was there; of one left out, an op that uses its result
   std::vector<ValueId> whole_;   // per value that was there: in the type that it had

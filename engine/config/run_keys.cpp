@@ -13,10 +13,11 @@ JsonType<PrecisionConfig> precision_types() {
   const auto type = [](std::vector<std::string> names) { return one_of(names, "type"); };
   const std::vector<std::string> stored = {"f32", "bf16", "f16"};
   return ObjectKeys<PrecisionConfig>("", R"(such as "bf16_mixed", or {"compute": "bf16"})")
-      .optional("compute", &PrecisionConfig::compute, type({"f32", "bf16", "f16", "f8"}),
-                "Of operands of matrix products; attention, kernels of experts, norms, softmax, loss and residual "
-                "stream are in f32. Absent: the model's `compute_dtype`, else the `dtype` (or `torch_dtype`) of its "
-                "config.json, else `f32`.")
+      .optional(
+          "compute", &PrecisionConfig::compute, type({"f32", "bf16", "f16", "f8"}),
+          "Of operands of matrix products, and of rows on their way to experts; attention, norms, softmax, loss and "
+          "residual stream are in f32. Absent: the model's `compute_dtype`, else the `dtype` (or `torch_dtype`) of its "
+          "config.json, else `f32`.")
       .optional("parameters", &PrecisionConfig::parameters, type(stored),
                 "Of parameters as they are stored and gathered. Absent: `f32`.")
       .optional("master", &PrecisionConfig::master, type({"f32", "none"}),

@@ -27,6 +27,7 @@ class ReduceSum : public LinearEquationOp {
  public:
   std::string_view name() const override { return "reduce_sum"; }
   std::string_view work_kind() const override { return "reductions"; }
+  Attributes with_f32_result(const Attributes& attributes) const override { return widened(attributes); }
   DType result_dtype(int, const Attributes& attributes, std::span<const TensorType> operands) const override {
     return attributes.as<EquationAttributes>().wide ? DType::f32 : operands[0].dtype;
   }

@@ -62,7 +62,10 @@ class Dispatch : public LabelledOp {
             {},
             sizes_of(checked(attributes))};
   }
-  bool takes(int operand, DType dtype) const override { return dtype == (operand == 0 ? DType::f32 : DType::i32); }
+  bool takes(int operand, DType dtype) const override { return operand == 0 ? is_float(dtype) : dtype == DType::i32; }
+  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
+    return operands[0].dtype;
+  }
   double flops_per_element() const override { return 1; }
 };
 
@@ -78,7 +81,10 @@ class Combine : public LabelledOp {
         {"(hg)pcd", "(gb)(hs)k", "(hg)pn"}, {a.summed ? "(gb)(hs)d" : "(gb)(hs)kd"}, "bskpnc", false, {}, sizes_of(a)};
   }
   void gradient(GradientContext& context) const override;
-  bool takes(int operand, DType dtype) const override { return dtype == (operand == 0 ? DType::f32 : DType::i32); }
+  bool takes(int operand, DType dtype) const override { return operand == 0 ? is_float(dtype) : dtype == DType::i32; }
+  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
+    return operands[0].dtype;
+  }
   double flops_per_element() const override { return 1; }
 };
 

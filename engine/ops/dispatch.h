@@ -15,6 +15,8 @@ namespace shardscope {
 //   dispatch       (x (b, s, d) or (b, s, k, d), choices, counts) -> rows (q, p, c, d); c = `rows`
 //   combine        (rows, choices, counts) -> (b, s, k, d), zeros where dropped; `summed`: the sums over k, (b, s, d)
 //
+// Rows are moved in the floating-point type that they have; sums over k are taken in f32 and rounded once.
+//
 // With q split over the same mesh axis as p, rows travel from a device that has a block of tokens to the one that has
 // the experts by an all-to-all from q to p, and back by one from p to q. Rows behind those that are counted hold
 // nothing: zeros where an op makes them, anything where they were moved. No op looks at them.

@@ -1,9 +1,8 @@
 #include "engine/base/error.h"
-#include "engine/ops/cast.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/product_layout.h"
-#include "engine/ops/registry.h"
+#include "engine/ops/product_types.h"
 #include "engine/ops/workspace.h"
 
 namespace shardscope {
@@ -39,6 +38,7 @@ class Einsum : public LabelledOp {
   std::string_view name() const override { return "einsum"; }
   std::string_view work_kind() const override { return "matrix products"; }
   bool is_matrix_product() const override { return true; }
+  Attributes with_f32_result(const Attributes& attributes) const override { return widened(attributes); }
 
   OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {
     OpSignature signature = LabelledOp::infer(attributes, operands);
@@ -80,10 +80,8 @@ class Einsum : public LabelledOp {
     const auto& sizes = attributes.sizes;
     const std::string& a = equation.operands[0];
     const std::string& b = equation.operands[1];
-    ValueId cotangent = context.result_cotangents[0];
-    const DType operands = context.graph.type(op.inputs[0]).dtype;
-    if (context.graph.type(cotangent).dtype != operands)
-      cotangent = context.append_value(op_definition("cast"), {cotangent}, CastAttributes{operands});
+    const ValueId cotangent =
+        product_cotangent(context, context.result_cotangents[0], context.graph.type(op.inputs[0]).dtype);
     if (context.trained[1]) {
       context.operand_cotangents[1] = context.append_value(
           *this, {op.inputs[0], cotangent}, EquationAttributes{Equation({a, equation.result}, b), sizes}, "kernel");
@@ -103,8 +101,7 @@ class Einsum : public LabelledOp {
   double flops_per_element() const override { return 0; }
   bool takes(int, DType dtype) const override { return is_float(dtype); }
   DType result_dtype(int, const Attributes& attributes, std::span<const TensorType> operands) const override {
-    if (attributes.as<EquationAttributes>().wide) return DType::f32;
-    return operands[0].dtype == DType::f8 ? DType::bf16 : operands[0].dtype;
+    return product_result(operands[0].dtype, attributes.as<EquationAttributes>().wide);
   }
 };
 

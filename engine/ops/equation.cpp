@@ -33,6 +33,12 @@ std::string to_string(const EquationAttributes& attributes) {
   return text;
 }
 
+Attributes widened(const Attributes& attributes) {
+  EquationAttributes wide = attributes.as<EquationAttributes>();
+  wide.wide = true;
+  return wide;
+}
+
 Attributes sum_attributes(const TensorType& type) {
   const std::string labels = std::string("abcdefgh").substr(0, type.shape.size());
   return EquationAttributes{Equation({labels, labels}, labels)};

@@ -31,6 +31,8 @@ struct EquationAttributes {
   bool operator==(const EquationAttributes&) const = default;
 };
 std::string to_string(const EquationAttributes& attributes);
+// The same, of an f32 result.
+Attributes widened(const Attributes& attributes);
 
 // Attributes of an addition of two arrays of this type.
 Attributes sum_attributes(const TensorType& type);

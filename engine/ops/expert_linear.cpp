@@ -4,22 +4,29 @@
 
 #include <algorithm>
 
+#include "engine/base/align.h"
 #include "engine/base/error.h"
 #include "engine/ops/equation.h"
-#include "engine/ops/labelled_op.h"
+#include "engine/ops/expert_product.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/workspace.h"
 
 namespace shardscope {
 
 std::string to_string(const ExpertLinearAttributes& a) {
-  return fmt::format("experts={}{}", a.experts, a.transposed ? ", transposed" : "");
+  return fmt::format("experts={}{}{}", a.experts, a.transposed ? ", transposed" : "", a.wide ? ", to f32" : "");
 }
 
-// The slots in the order of their experts and where each expert's begin, gathered rows of both sides, and packed
-// blocks.
-int64_t expert_workspace_floats(int64_t slots, int64_t in, int64_t out) {
-  const auto lines = [](int64_t count) { return (count + 15) / 16 * 16; };
-  return lines(slots) + lines(expert_rows * in) + lines(expert_rows * out) + 2 * lines(512 * 512);
+// Results of products, on either side, are f32 or as the operands.
+ExpertWorkspace::ExpertWorkspace(int64_t entries, int64_t in, int64_t out, DType operands) {
+  const int64_t rows = std::min(expert_rows, round_up(std::max<int64_t>(1, entries), 32));
+  const bool narrow = operands != DType::f32;
+  list = round_up(4 * entries);
+  left = round_up(4 * rows * in);
+  right = round_up(4 * rows * out);
+  sums = narrow ? round_up(4 * std::min(out, expert_sum_rows) * in) : 0;
+  product = std::max(matrix_product_workspace_bytes(rows, std::max(in, out), std::max(in, out), 1, operands),
+                     matrix_product_workspace_bytes(out, in, rows, 1, operands));
 }
 
 namespace {
@@ -30,8 +37,7 @@ namespace {
 
 int64_t local_workspace(std::span<const TensorType> operands, const TensorType& kernels, int threads) {
   const int64_t slots = element_count(operands[1].shape);
-  return threads * expert_workspace_floats(slots, kernels.shape[2], kernels.shape[1]) *
-         static_cast<int64_t>(sizeof(float));
+  return threads * ExpertWorkspace(slots, kernels.shape[2], kernels.shape[1], operands[0].dtype).bytes();
 }
 
 // Slots are spread evenly over the experts.
@@ -56,11 +62,9 @@ std::string rows_of(std::span<const TensorType> operands, size_t operand, char c
 }
 
 // (x (b, s, d) or (b, s, k, d), choices, d y (b, s, f) or (b, s, k, f)) -> d kernels (e, f, d).
-class ExpertLinearGrad : public LabelledOp {
+class ExpertLinearGrad : public ExpertProduct<ExpertLinearAttributes> {
  public:
   std::string_view name() const override { return "expert_linear_grad"; }
-  std::string_view work_kind() const override { return "matrix products"; }
-  bool is_matrix_product() const override { return true; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType> results) const override {
     return local_flops(attributes, operands, results[0]);
@@ -79,22 +83,18 @@ class ExpertLinearGrad : public LabelledOp {
     const int64_t experts = attributes.as<ExpertLinearAttributes>().experts;
     return {{rows_of(operands, 0, 'd'), "bsk", rows_of(operands, 2, 'f')}, {"efd"}, "", false, {}, {{'e', experts}}};
   }
-  bool takes(int operand, DType dtype) const override { return dtype == (operand == 1 ? DType::i32 : DType::f32); }
-  double flops_per_element() const override { return 0; }
 };
 
 const ExpertLinearGrad expert_linear_grad;
 
 // (x (b, s, d) or (b, s, k, d), choices i32 (b, s, k), kernels (e, f, d)) -> (b, s, k, f); transposed: of x
 // (b, s, k, f), to (b, s, k, d).
-class ExpertLinear : public LabelledOp {
+class ExpertLinear : public ExpertProduct<ExpertLinearAttributes> {
  public:
   std::string_view name() const override { return "expert_linear"; }
-  std::string_view work_kind() const override { return "matrix products"; }
-  bool is_matrix_product() const override { return true; }
 
   OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    OpSignature signature = LabelledOp::infer(attributes, operands);
+    OpSignature signature = ExpertProduct::infer(attributes, operands);
     const int64_t experts = attributes.as<ExpertLinearAttributes>().experts;
     if (operands[2].shape[0] == experts) return signature;
     throw Failure(Error{"attributes", fmt::format("kernels of {} experts, not of {}", operands[2].shape[0], experts),
@@ -115,8 +115,9 @@ class ExpertLinear : public LabelledOp {
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
-    const ValueId x = op.inputs[0], choices = op.inputs[1], kernels = op.inputs[2], dy = context.result_cotangents[0];
-    const auto& [experts, transposed] = op.attributes.as<ExpertLinearAttributes>();
+    const ValueId x = op.inputs[0], choices = op.inputs[1], kernels = op.inputs[2];
+    const ValueId dy = product_cotangent(context, context.result_cotangents[0], context.graph.type(x).dtype);
+    const auto& [experts, transposed, wide] = op.attributes.as<ExpertLinearAttributes>();
     if (context.trained[2]) {
       std::vector<ValueId> inputs{x, choices, dy};
       if (transposed) inputs = {dy, choices, x};
@@ -137,8 +138,6 @@ class ExpertLinear : public LabelledOp {
     const bool transposed = attributes.as<ExpertLinearAttributes>().transposed;
     return {{rows_of(operands, 0, transposed ? 'f' : 'd'), "bsk", "efd"}, {transposed ? "bskd" : "bskf"}, "", false};
   }
-  bool takes(int operand, DType dtype) const override { return dtype == (operand == 1 ? DType::i32 : DType::f32); }
-  double flops_per_element() const override { return 0; }
 };
 
 const ExpertLinear expert_linear;

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
-#include "engine/ops/labelled_op.h"
+#include "engine/ops/expert_linear.h"
+#include "engine/ops/expert_product.h"
 
 namespace shardscope {
 
 std::string to_string(const GroupedLinearAttributes& a) {
-  return fmt::format("filled={}{}", a.filled, a.transposed ? ", transposed" : "");
+  return fmt::format("filled={}{}{}", a.filled, a.transposed ? ", transposed" : "", a.wide ? ", to f32" : "");
 }
 
 namespace {
@@ -33,15 +34,16 @@ int64_t rows_of_expert(const Attributes& attributes, std::span<const TensorType>
   return std::max<int64_t>(1, static_cast<int64_t>(all / static_cast<double>(std::max<int64_t>(1, kernels.shape[0]))));
 }
 
-// Blocks of Eigen's, for each thread.
-int64_t group_workspace(int threads) { return threads * 2 * 512 * 512 * static_cast<int64_t>(sizeof(float)); }
+int64_t group_workspace(std::span<const TensorType> operands, const TensorType& kernels, int threads) {
+  const Shape& rows = operands[0].shape;
+  const ExpertWorkspace of_thread(rows[0] * rows[1] * rows[2], kernels.shape[2], kernels.shape[1], operands[0].dtype);
+  return threads * of_thread.bytes();
+}
 
 // (x (q, p, c, d), counts, d y (q, p, c, f)) -> d kernels (p n, f, d).
-class GroupedLinearGrad : public LabelledOp {
+class GroupedLinearGrad : public ExpertProduct<GroupedLinearAttributes> {
  public:
   std::string_view name() const override { return "grouped_linear_grad"; }
-  std::string_view work_kind() const override { return "matrix products"; }
-  bool is_matrix_product() const override { return true; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType> results) const override {
     return group_flops(attributes, operands, results[0]);
@@ -51,9 +53,9 @@ class GroupedLinearGrad : public LabelledOp {
     const Shape& k = results[0].shape;
     return {{k[1], k[2], rows_of_expert(attributes, operands, results[0]), k[0], true}};
   }
-  int64_t workspace_bytes(const Attributes&, std::span<const TensorType>, std::span<const TensorType>,
+  int64_t workspace_bytes(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType> results,
                           int threads) const override {
-    return group_workspace(threads);
+    return group_workspace(operands, results[0], threads);
   }
 
  protected:
@@ -61,21 +63,16 @@ class GroupedLinearGrad : public LabelledOp {
     attributes.as<GroupedLinearAttributes>();
     return {{"qpcd", "qpn", "qpcf"}, {"(pn)fd"}, "cn", false};
   }
-  bool takes(int operand, DType dtype) const override { return dtype == (operand == 1 ? DType::i32 : DType::f32); }
-  DType result_dtype(int, const Attributes&, std::span<const TensorType>) const override { return DType::f32; }
-  double flops_per_element() const override { return 0; }
 };
 
 const GroupedLinearGrad grouped_linear_grad;
 
 // (rows (q, p, c, d), counts i32 (q, p, n), kernels (p n, f, d)) -> (q, p, c, f); transposed: of rows (q, p, c, f), to
 // (q, p, c, d).
-class GroupedLinear : public LabelledOp {
+class GroupedLinear : public ExpertProduct<GroupedLinearAttributes> {
  public:
   std::string_view name() const override { return "grouped_linear"; }
-  std::string_view work_kind() const override { return "matrix products"; }
   int counts_operand() const override { return 1; }
-  bool is_matrix_product() const override { return true; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType>) const override {
     return group_flops(attributes, operands, operands[2]);
@@ -85,14 +82,15 @@ class GroupedLinear : public LabelledOp {
     const Shape& k = operands[2].shape;
     return {{rows_of_expert(attributes, operands, operands[2]), k[1], k[2], k[0], false}};
   }
-  int64_t workspace_bytes(const Attributes&, std::span<const TensorType>, std::span<const TensorType>,
+  int64_t workspace_bytes(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType>,
                           int threads) const override {
-    return group_workspace(threads);
+    return group_workspace(operands, operands[2], threads);
   }
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
-    const ValueId x = op.inputs[0], counts = op.inputs[1], kernels = op.inputs[2], dy = context.result_cotangents[0];
+    const ValueId x = op.inputs[0], counts = op.inputs[1], kernels = op.inputs[2];
+    const ValueId dy = product_cotangent(context, context.result_cotangents[0], context.graph.type(x).dtype);
     auto attributes = op.attributes.as<GroupedLinearAttributes>();
     if (context.trained[2]) {
       std::vector<ValueId> inputs{x, counts, dy};
@@ -110,9 +108,6 @@ class GroupedLinear : public LabelledOp {
     const bool transposed = attributes.as<GroupedLinearAttributes>().transposed;
     return {{transposed ? "qpcf" : "qpcd", "qpn", "(pn)fd"}, {transposed ? "qpcd" : "qpcf"}, "cn", false};
   }
-  bool takes(int operand, DType dtype) const override { return dtype == (operand == 1 ? DType::i32 : DType::f32); }
-  DType result_dtype(int, const Attributes&, std::span<const TensorType>) const override { return DType::f32; }
-  double flops_per_element() const override { return 0; }
 };
 
 const GroupedLinear grouped_linear;

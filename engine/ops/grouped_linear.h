@@ -9,6 +9,7 @@ namespace shardscope {
 struct GroupedLinearAttributes {
   bool transposed = false;  // by the transposed kernels
   double filled = 1;        // share of the rows that are expected to be counted, for FLOPs
+  bool wide = false;        // the result is f32, whatever the operands are
   bool operator==(const GroupedLinearAttributes&) const = default;
 };
 std::string to_string(const GroupedLinearAttributes& attributes);

@@ -16,6 +16,19 @@ constexpr int no_axis = -1;
 constexpr double lowest_price = 0.01, price_factor = 8;
 constexpr int price_count = 7, price_bisections = 4;
 
+// The placement with `axis` taken from where it is, so that results are partial over it.
+Placement in_parts(Placement placement, AxisIndex axis) {
+  for (AxisList& list : placement.factors) {
+    AxisList kept;
+    for (AxisIndex other : list) {
+      if (other != axis) kept.push_back(other);
+    }
+    list = kept;
+  }
+  placement.partial |= static_cast<uint8_t>(1u << axis);
+  return placement;
+}
+
 class LayoutSearch {
  public:
   LayoutSearch(const LayoutProblem& problem, const FitsMemory& fits, std::stop_token stop)
@@ -79,6 +92,7 @@ class LayoutSearch {
     for (int round = 0; changed && round < 8 && !stop_.stop_requested(); ++round) {
       changed = move_classes();
       changed |= move_groups();
+      changed |= move_widened_sums();
       changed |= move_ops();
     }
     return seconds() + (cost_.price > 0 ? cost_.price * cost_.held_bytes(costs_) : 0);
@@ -226,13 +240,16 @@ class LayoutSearch {
   }
 
   // Whether anything near these ops changed since the move in this slot was last tried.
-  bool is_news(const DimensionClass& members, std::vector<int64_t>& tried, size_t slot) {
+  template <class Members>
+  bool is_news(const Members& members, std::vector<int64_t>& tried, size_t slot) {
     if (tried.size() <= slot) tried.resize(slot + 1);
-    const bool news = std::any_of(members.begin(), members.end(),
-                                  [&](const auto& member) { return shaken_[member.first] > tried[slot]; });
+    const bool news =
+        std::ranges::any_of(members, [&](const auto& member) { return shaken_[op_of(member)] > tried[slot]; });
     tried[slot] = clock_;
     return news;
   }
+  static int op_of(int op) { return op; }
+  static int op_of(const std::pair<int, int>& member) { return member.first; }
 
   bool move_class(const DimensionClass& members, AxisIndex axis, int replaced, const std::vector<AxisIndex>& order) {
     moves_.clear();
@@ -278,6 +295,26 @@ class LayoutSearch {
         changed |= gains(moves_);
       }
       first = last;
+    }
+    return changed;
+  }
+
+  // Parts of a gradient pass through its casts and sums together, and are added up behind them.
+  bool move_widened_sums() {
+    bool changed = false;
+    for (size_t g = 0; g < tables_.widened_sums.size(); ++g) {
+      const std::vector<int>& ops = tables_.widened_sums[g];
+      if (!is_news(ops, tried_sums_, g)) continue;
+      for (AxisIndex axis = 0; axis < problem_.mesh.axis_count(); ++axis) {
+        if (problem_.mesh.axis_size(axis) == 1) continue;
+        moves_.clear();
+        for (int op : ops) {
+          const int placement = table(ops_[op]).find(in_parts(table(ops_[op]).placement(ops_[op].chosen), axis));
+          if (placement >= 0 && placement != ops_[op].chosen) moves_.push_back({op, placement});
+        }
+        changed |= gains(moves_);
+      }
+      if (stop_.stop_requested()) return false;
     }
     return changed;
   }
@@ -347,7 +384,7 @@ class LayoutSearch {
   int64_t clock_ = 0;               // counts the moves that were kept
   std::vector<int64_t> shaken_;     // per op: when a value that it touches last changed its cost
   std::vector<int64_t> tried_ops_;  // per op: when its moves were last tried
-  std::vector<int64_t> tried_classes_, tried_groups_;
+  std::vector<int64_t> tried_classes_, tried_groups_, tried_sums_;
   std::vector<Move> moves_;
   std::vector<int> touched_;
   std::vector<ValueCost> fresh_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "engine/graph/casts.h"
 #include "engine/graph/reported_values.h"
@@ -232,6 +233,39 @@ std::vector<std::vector<std::pair<int, int>>> gradient_groups(const LayoutProble
   return groups;
 }
 
+// From an op towards what it is made of, through ops that keep every element.
+void add_widened_sum(const Graph& graph, const LayoutTables& tables, OpId id, std::set<int>& ops, bool& widened) {
+  const Op& op = graph.ops[id];
+  const int node = tables.classes.of_op[id];
+  int64_t operand = 0;
+  for (ValueId input : op.inputs) operand = std::max(operand, element_count(graph.type(input).shape));
+  const bool keeps = graph.rule(id).linear && operand <= element_count(graph.type(op.outputs[0]).shape);
+  if (!keeps || tables.ops[node].fixed || tables.ops[node].part != TaskPart::backward) return;
+  ops.insert(node);
+  if (widens(graph, op)) {
+    widened = true;
+    return;
+  }
+  for (ValueId input : op.inputs) {
+    if (graph.values[input].producer != no_id)
+      add_widened_sum(graph, tables, graph.values[input].producer, ops, widened);
+  }
+}
+
+std::vector<std::vector<int>> widened_sums(const Graph& graph, const LayoutTables& tables) {
+  std::set<std::set<int>> sums;
+  for (const State& state : graph.states) {
+    if (state.gradient == no_id) continue;
+    std::set<int> ops;
+    bool widened = false;
+    add_widened_sum(graph, tables, graph.values[state.gradient].producer, ops, widened);
+    if (widened && ops.size() > 1) sums.insert(std::move(ops));
+  }
+  std::vector<std::vector<int>> result;
+  for (const std::set<int>& ops : sums) result.emplace_back(ops.begin(), ops.end());
+  return result;
+}
+
 }  // namespace
 
 bool takes_scalars_alone(const Graph& graph, OpId op) {
@@ -398,6 +432,7 @@ LayoutTables::LayoutTables(const LayoutProblem& problem)
   add_value_nodes(problem, *this);
   dimensions = dimension_classes(problem, *this);
   groups = gradient_groups(problem, *this);
+  widened_sums = shardscope::widened_sums(problem.graph, *this);
 }
 
 }  // namespace shardscope

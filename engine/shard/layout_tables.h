@@ -105,6 +105,9 @@ struct LayoutTables {
   std::vector<DimensionClass> dimensions;
   // Per op that has gradients, it and them: all their factors, sorted by label.
   std::vector<std::vector<std::pair<int, int>>> groups;
+  // Per gradient of a parameter that is widened: the casts, and the ops through which sums of its parts pass behind
+  // them. One of them alone in parts only moves the sum to where it is of more bytes.
+  std::vector<std::vector<int>> widened_sums;
 };
 
 }  // namespace shardscope

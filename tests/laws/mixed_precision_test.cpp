@@ -22,6 +22,9 @@ const std::vector<SystemPreset>& presets() {
       system_preset("tiny_lm_fsdp"),
       system_preset("nnx_gpt2"),
       system_preset("mintext_transformer"),
+      system_preset("mixtral_tiny"),
+      system_preset("deepseek_v3_tiny"),
+      system_preset("gpt_oss_tiny"),
       {"parallax_decoder",
        {"model.vocab_size=32", "model.seq_len=8", "model.embed_dim=32", "model.num_heads=8", "data.batch_size=16"}}};
   return list;
@@ -80,6 +83,16 @@ const std::vector<RecipeRun>& recipe_runs() {
   return list;
 }
 
+// Of rows that travel as many as there are.
+int64_t counted_bytes(const Plan& plan) {
+  int64_t bytes = 0;
+  for (const Instruction& instruction : plan.instructions()) {
+    const CollectiveStart* start = instruction.as<CollectiveStart>();
+    if (start && start->counted) bytes += start->payload_bytes;
+  }
+  return bytes;
+}
+
 double apart(const std::vector<double>& a, const std::vector<double>& b) {
   double most = 0;
   for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]) / std::abs(b[i]));
@@ -88,7 +101,7 @@ double apart(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-// compute_dtype = bf16: matrix products of bf16 operands, and everything else in f32.
+// compute_dtype = bf16: matrix products of bf16 operands, those of experts too, and everything else in f32.
 class MixedPrecisionTest : public QObject {
   Q_OBJECT
 
@@ -105,12 +118,13 @@ class MixedPrecisionTest : public QObject {
     const Graph& graph = *plan.graph;
     int products = 0;
     for (const Op& op : graph.ops) {
-      if (op.definition->name() == "einsum") {
+      if (op.definition->name() == "einsum" || op.definition->name().starts_with("expert_linear")) {
         ++products;
-        for (ValueId input : op.inputs) QVERIFY2(graph.type(input).dtype == DType::bf16, op.name.c_str());
+        for (ValueId input : op.inputs) QVERIFY2(graph.type(input).dtype != DType::f32, op.name.c_str());
       }
       const bool keeps_f32 =
-          std::set<std::string_view>{"adam", "cross_entropy", "attention"}.contains(op.definition->name());
+          std::set<std::string_view>{"adam", "cross_entropy", "attention", "top_k", "weighted_sum"}.contains(
+              op.definition->name());
       for (ValueId input : op.inputs) {
         QVERIFY2(!keeps_f32 || graph.type(input).dtype != DType::bf16, op.name.c_str());
       }
@@ -119,6 +133,33 @@ class MixedPrecisionTest : public QObject {
     for (const State& state : graph.states) QCOMPARE(graph.type(state.before).dtype, DType::f32);
     QVERIFY(!plan.bf16_products.empty());
     QVERIFY(planned(presets()[static_cast<size_t>(index)], "f32", {}).bf16_products.empty());
+  }
+
+  void rows_travel_to_experts_and_back_in_bf16() {
+    for (const char* preset : {"mixtral_tiny", "deepseek_v3_tiny", "gpt_oss_tiny"}) {
+      const auto planned_in = [&](const char* dtype) {
+        std::vector<std::string> settings = system_preset(preset).small;
+        settings.push_back(std::string("model.compute_dtype=") + dtype);
+        RunConfig config = system_run(preset, settings);
+        config.mesh_axes = {{"data", 1}, {"expert", 2}, {"model", 1}};
+        config.sharding = {};
+        config.sharding.mode = LayoutMode::as_written;
+        config.sharding.in = config.sharding.out = PartitionSpec{{{"data", "expert"}, {}}};
+        config.sharding.rules = {rule_for_experts()};
+        return compile({config, reference_host()});
+      };
+      const Plan half = planned_in("bf16"), single = planned_in("f32");
+      QCOMPARE(2 * counted_bytes(half), counted_bytes(single));
+      int moved = 0;
+      for (const Op& op : half.graph->ops) {
+        const std::string_view name = op.definition->name();
+        const bool moves = name == "dispatch" || name == "combine";
+        if (!moves && (name != "grouped_linear" || op.name.find("/bias") != std::string::npos)) continue;
+        QVERIFY2(half.graph->type(op.inputs[0]).dtype == DType::bf16, op.name.c_str());
+        moved += moves;
+      }
+      QVERIFY(moved > 0);
+    }
   }
 
   void losses_stay_near_those_of_f32_and_are_not_the_same_data() { list_presets(); }

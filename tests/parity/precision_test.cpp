@@ -13,7 +13,13 @@ using namespace shardscope::test;
 
 namespace {
 
-QJsonArray golden() { return golden_file("precision").array(); }
+QJsonArray golden() {
+  QJsonArray cases = golden_file("precision").array();
+  for (const QJsonValue& one : golden_file("expert_precision").array()) cases.append(one);
+  return cases;
+}
+
+bool is_of_experts(const QJsonValue& one) { return one["model"] == "experts"; }
 
 QString text_of(const QJsonValue& value) {
   if (value.isString()) return value.toString();
@@ -21,17 +27,34 @@ QString text_of(const QJsonValue& value) {
 }
 
 QString title(const QJsonValue& one) {
-  return QString("%1 %2 in %3")
-      .arg(text_of(one["precision"]), text_of(one["optimizer"]))
+  return QString("%1%2 %3 in %4")
+      .arg(is_of_experts(one) ? "experts " : "", text_of(one["precision"]), text_of(one["optimizer"]))
       .arg(one["microbatches"].toInt());
+}
+
+// bench/golden/expert_precision.py. On a mesh rows travel over both axes to experts that are split over model.
+RunConfig run_of_experts(const std::string& precision, const std::vector<int64_t>& mesh) {
+  const std::string layers = R"(["x = linear 16", "linear 4", "r = top_k 2 normalised", "dispatch r from x", )"
+                             R"("expert_linear 24", "gated_silu", "expert_linear 16", "combine", "add x", "linear 5"])";
+  RunConfig config = system_run("workshop_gpipe", {"model.layers=" + layers, "model.input=6", "pipeline.layers=[]",
+                                                   "data.kind=normal", "data.batch_size=32", precision});
+  config.mesh_axes = {{"data", mesh[0]}, {"model", mesh[1]}};
+  config.pipeline = {};
+  config.sharding.in = config.sharding.out = PartitionSpec{{{"data", "model"}}};
+  SpecRule rule;
+  rule.placement = LogicalAxes{{{"experts", {"model"}}}};
+  config.sharding.rules = {rule};
+  return config;
 }
 
 // `mesh`: sizes of its axes data and model.
 Plan plan_of(const QJsonValue& one, const std::vector<int64_t>& mesh, LayoutMode mode) {
-  std::vector<std::string> settings{"model.din=6", "model.dmid=24", "model.dout=5", "data.kind=normal",
-                                    "data.batch_size=32"};
-  settings.push_back("precision=" + text_of(one["precision"]).toStdString());
-  RunConfig config = system_run("mintext_mlp", settings, mesh);
+  const std::string precision = "precision=" + text_of(one["precision"]).toStdString();
+  RunConfig config = is_of_experts(one) ? run_of_experts(precision, mesh)
+                                        : system_run("mintext_mlp",
+                                                     {"model.din=6", "model.dmid=24", "model.dout=5",
+                                                      "data.kind=normal", "data.batch_size=32", precision},
+                                                     mesh);
   config.optimizer = {};
   const QJsonObject optimizer = one["optimizer"].toObject();
   for (const QString& key : optimizer.keys()) {
@@ -81,6 +104,14 @@ bool is_exact(const QJsonValue& one) {
   return types["gradients"] != "bf16" && (types["parameters"] != "bf16" || types["master"] == "f32");
 }
 
+// How far one device may be from JAX. Experts have so many products that in some step a sum in another order rounds to
+// another bf16.
+double tolerance_of(const QJsonValue& one) {
+  if (!is_exact(one)) return 5e-3;
+  if (!is_of_experts(one)) return 1e-6;
+  return one["precision"] == "f32" ? 1e-5 : 1e-4;
+}
+
 }  // namespace
 
 // Law 7 for recipes of precision. The golden file is what JAX and Optax give where every cast is written out.
@@ -101,7 +132,7 @@ class PrecisionParityTest : public QObject {
     const ThreadTraining training =
         train_in_threads(plan_of(one, {1, 1}, LayoutMode::as_written), one["steps"].toInt());
     const double far = apart(training, one);
-    QVERIFY2(far < (is_exact(one) ? 1e-6 : 5e-3), qPrintable(QString::number(far)));
+    QVERIFY2(far < tolerance_of(one), qPrintable(QString::number(far)));
     compare_losses(training, one["losses"].toArray(), {is_exact(one) ? 1e-5 : 5e-3});
   }
 
@@ -115,15 +146,15 @@ class PrecisionParityTest : public QObject {
         train_in_threads(plan_of(one, {1, 1}, LayoutMode::as_written), one["steps"].toInt());
     const double own = apart(training, one);
     for (qsizetype i = 0; i < cases.size(); ++i) {
-      if (i == index || cases[i]["optimizer"] != one["optimizer"] || cases[i]["microbatches"] != one["microbatches"])
-        continue;
+      const auto differs = [&](const char* key) { return cases[i][key] != one[key]; };
+      if (i == index || differs("model") || differs("optimizer") || differs("microbatches")) continue;
       const double other = apart(training, cases[i]);
       QVERIFY2(other > 4 * own + 1e-5,
                qPrintable(QString("%1 from its own, %2 from %3").arg(own).arg(other).arg(title(cases[i]))));
     }
   }
 
-  // bf16 rounds parts and sums elsewhere on a mesh; no more than that.
+  // bf16 rounds parts and sums elsewhere on a mesh; no more than that, but that a token may choose another expert then.
   void on_meshes_a_recipe_stays_near_data() { list_cases(); }
   void on_meshes_a_recipe_stays_near() {
     QFETCH(int, index);
@@ -134,7 +165,7 @@ class PrecisionParityTest : public QObject {
         const ThreadTraining training = train_in_threads(plan, one["steps"].toInt());
         const double far = apart(training, one);
         const bool by_signs = one["optimizer"]["name"] == "lion";
-        const double most = one["precision"] == "f32" ? 1e-5 : by_signs ? 0.1 : 2e-2;
+        const double most = one["precision"] == "f32" ? 1e-5 : by_signs ? 0.1 : is_of_experts(one) ? 5e-2 : 2e-2;
         QVERIFY2(far < most, qPrintable(QString::number(far)));
         QVERIFY(training.replicas_equal);
         compare_with_prediction(training, plan);

@@ -6,6 +6,7 @@
 #include "engine/runtime/kernels/kernel_case.h"
 #include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/storage.h"
 
 namespace shardscope {
 
@@ -102,6 +103,7 @@ class ExpertCountsKernel : public Kernel {
 };
 
 // (x, choices, counts) -> rows.
+template <class T>
 class DispatchKernel : public Kernel {
  public:
   explicit DispatchKernel(const KernelArguments& arguments)
@@ -109,15 +111,15 @@ class DispatchKernel : public Kernel {
         share_(arguments.inputs[0].shape.size() == 3 ? blocks_.k() : 1),
         width_(arguments.outputs[0].shape.back()),
         block_(arguments.outputs[0].shape[1] * arguments.outputs[0].shape[2] * width_),
-        x_(arguments.inputs[0].f32()),
-        rows_(arguments.outputs[0].f32()),
+        x_(arguments.inputs[0].template as<T>()),
+        rows_(arguments.outputs[0].template as<T>()),
         threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
     parallel_for(threads_, blocks_.count(), 1, [&](int64_t begin, int64_t end, int) {
       for (int64_t q = begin; q < end; ++q) {
-        float* rows = rows_ + q * block_;
-        std::fill_n(rows, block_, 0.0f);
+        T* rows = rows_ + q * block_;
+        std::fill_n(rows, block_, T{});
         blocks_.for_each_row(q, [&](int64_t slot, int64_t row) {
           if (row >= 0) std::copy_n(x_ + slot / share_ * width_, width_, rows + row * width_);
         });
@@ -128,12 +130,13 @@ class DispatchKernel : public Kernel {
  private:
   BlocksOfTokens blocks_;
   int64_t share_, width_, block_;
-  const float* x_;
-  float* rows_;
+  const T* x_;
+  T* rows_;
   int threads_;
 };
 
 // (rows, choices, counts) -> y.
+template <class T>
 class CombineKernel : public Kernel {
  public:
   explicit CombineKernel(const KernelArguments& arguments)
@@ -141,41 +144,45 @@ class CombineKernel : public Kernel {
         summed_(arguments.attributes->as<DispatchAttributes>().summed),
         width_(arguments.inputs[0].shape.back()),
         block_(arguments.inputs[0].shape[1] * arguments.inputs[0].shape[2] * width_),
-        rows_(arguments.inputs[0].f32()),
-        y_(arguments.outputs[0].f32()),
+        rows_(arguments.inputs[0].template as<T>()),
+        y_(arguments.outputs[0].template as<T>()),
         threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
     parallel_for(threads_, blocks_.count(), 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t q = begin; q < end; ++q) gather(q);
+      std::vector<float> sums(static_cast<size_t>(summed_ ? width_ : 0));
+      for (int64_t q = begin; q < end; ++q) gather(q, sums.data());
     });
   }
 
  private:
-  void gather(int64_t q) const {
-    const float* rows = rows_ + q * block_;
+  void gather(int64_t q, float* sums) const {
+    const T* rows = rows_ + q * block_;
     const int64_t k = blocks_.k();
     blocks_.for_each_row(q, [&](int64_t slot, int64_t row) {
-      float* y = y_ + (summed_ ? slot / k : slot) * width_;
-      const bool adds = summed_ && slot % k > 0;
-      if (row < 0) {
-        if (!adds) std::fill_n(y, width_, 0.0f);
-        return;
-      }
-      const float* from = rows + row * width_;
-      if (!adds) {
-        std::copy_n(from, width_, y);
-        return;
-      }
-      for (int64_t i = 0; i < width_; ++i) y[i] += from[i];
+      const T* from = row < 0 ? nullptr : rows + row * width_;
+      if (summed_) return add(from, slot, k, sums);
+      T* y = y_ + slot * width_;
+      if (from) std::copy_n(from, width_, y);
+      else std::fill_n(y, width_, T{});
     });
+  }
+
+  // To the sums of the slot's token; behind its last slot they are whole.
+  void add(const T* from, int64_t slot, int64_t k, float* sums) const {
+    if (slot % k == 0) std::fill_n(sums, width_, 0.0f);
+    if (from) {
+      for (int64_t i = 0; i < width_; ++i) sums[i] += load(from[i]);
+    }
+    if (slot % k != k - 1) return;
+    for (int64_t i = 0; i < width_; ++i) store(sums[i], y_[slot / k * width_ + i]);
   }
 
   BlocksOfTokens blocks_;
   bool summed_;
   int64_t width_, block_;
-  const float* rows_;
-  float* y_;
+  const T* rows_;
+  T* y_;
   int threads_;
 };
 
@@ -183,8 +190,10 @@ class CombineKernel : public Kernel {
 
 std::vector<NamedKernel> dispatch_kernels() {
   return {{"expert_counts", "i32->i32,f32", construct<ExpertCountsKernel>},
-          {"dispatch", "f32,i32,i32->f32", construct<DispatchKernel>},
-          {"combine", "f32,i32,i32->f32", construct<CombineKernel>}};
+          {"dispatch", "f32,i32,i32->f32", construct<DispatchKernel<float>>},
+          {"dispatch", "bf16,i32,i32->bf16", construct<DispatchKernel<BFloat16>>},
+          {"combine", "f32,i32,i32->f32", construct<CombineKernel<float>>},
+          {"combine", "bf16,i32,i32->bf16", construct<CombineKernel<BFloat16>>}};
 }
 
 std::vector<KernelCase> dispatch_kernel_cases(const CaseSizes& sizes) {

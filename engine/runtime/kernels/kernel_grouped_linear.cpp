@@ -1,10 +1,11 @@
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 
-#include "engine/base/align.h"
 #include "engine/ops/grouped_linear.h"
+#include "engine/runtime/kernels/expert_products.h"
 #include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
-#include "engine/runtime/kernels/serial_product.h"
 
 namespace shardscope {
 
@@ -17,23 +18,24 @@ class RowGroups {
       : counts_(counts.i32()), q_(counts.shape[0]), p_(counts.shape[1]), n_(counts.shape[2]), rows_(rows) {}
 
   int64_t experts() const { return p_ * n_; }
-  // Calls visit(first row, count) for each group of an expert that is not empty.
-  template <class Visit>
-  void for_each_group(int64_t expert, Visit visit) const {
+  int64_t rows() const { return q_ * p_ * rows_; }
+  // Writes the rows of an expert to `list`, ascending, and returns how many there are.
+  int64_t find(int64_t expert, int32_t* list) const {
     const int64_t p = expert / n_, in_block = expert % n_;
+    int64_t count = 0;
     for (int64_t q = 0; q < q_; ++q) {
       const int32_t* counts = counts_ + (q * p_ + p) * n_;
-      int64_t first = 0;
-      for (int64_t e = 0; e < in_block; ++e) first += counts[e];
-      if (counts[in_block] > 0) visit((q * p_ + p) * rows_ + first, int64_t{counts[in_block]});
+      const int64_t first = std::accumulate(counts, counts + in_block, (q * p_ + p) * rows_);
+      std::iota(list + count, list + count + counts[in_block], static_cast<int32_t>(first));
+      count += counts[in_block];
     }
+    return count;
   }
   // Calls visit(first row, count) for what no group has of each (q, p).
   template <class Visit>
   void for_each_rest(Visit visit) const {
     for (int64_t block = 0; block < q_ * p_; ++block) {
-      int64_t used = 0;
-      for (int64_t e = 0; e < n_; ++e) used += counts_[block * n_ + e];
+      const int64_t used = std::accumulate(counts_ + block * n_, counts_ + (block + 1) * n_, int64_t{0});
       visit(block * rows_ + used, rows_ - used);
     }
   }
@@ -43,60 +45,32 @@ class RowGroups {
   int64_t q_, p_, n_, rows_;
 };
 
-// A thread's part of the workspace.
-class ThreadBlocks {
- public:
-  explicit ThreadBlocks(const KernelArguments& arguments)
-      : begin_(static_cast<char*>(arguments.workspace)),
-        bytes_(aligned_share(arguments.workspace_bytes, arguments.threads)) {}
-
-  void multiply(const MatrixProductShape& shape, const float* a, const float* b, float* c, int thread) const {
-    make_eigen_product(shape, bytes_)->run(a, b, c, begin_ + thread * bytes_);
-  }
-
- private:
-  char* begin_;
-  int64_t bytes_;
-};
-
 // (rows, counts, kernels) -> rows.
 class GroupedLinearKernel : public Kernel {
  public:
   explicit GroupedLinearKernel(const KernelArguments& arguments)
       : transposed_(arguments.attributes->as<GroupedLinearAttributes>().transposed),
         groups_(arguments.inputs[1], arguments.inputs[0].shape[2]),
-        in_(arguments.inputs[0].shape[3]),
-        out_(arguments.outputs[0].shape[3]),
-        x_(arguments.inputs[0].f32()),
-        kernels_(arguments.inputs[2].f32()),
-        y_(arguments.outputs[0].f32()),
-        threads_(arguments.threads),
-        blocks_(arguments) {}
+        x_(arguments.inputs[0], groups_.rows()),
+        y_(arguments.outputs[0], groups_.rows()),
+        kernels_(arguments.inputs[2]),
+        products_(arguments, groups_.rows(), kernels_.in, kernels_.out) {}
 
   void run(const StepContext&) override {
-    groups_.for_each_rest([&](int64_t first, int64_t count) { std::fill_n(y_ + first * out_, count * out_, 0.0f); });
-    parallel_for(threads_, groups_.experts(), 1, [&](int64_t begin, int64_t end, int thread) {
-      for (int64_t expert = begin; expert < end; ++expert) {
-        groups_.for_each_group(expert, [&](int64_t first, int64_t count) {
-          MatrixProductShape shape{.m = count, .n = out_, .k = in_, .transpose_b = !transposed_};
-          shape.lda = in_;
-          shape.ldb = transposed_ ? out_ : in_;
-          shape.ldc = out_;
-          blocks_.multiply(shape, x_ + first * in_, kernels_ + expert * in_ * out_, y_ + first * out_, thread);
-        });
-      }
+    groups_.for_each_rest([&](int64_t first, int64_t count) {
+      if (count > 0) std::memset(y_.row(first), 0, static_cast<size_t>(count * y_.bytes));
+    });
+    products_.for_each_expert(groups_, [&](int64_t expert, int64_t count, const ExpertProducts& products) {
+      products.multiply(count, x_, kernels_.at(expert), transposed_, y_);
     });
   }
 
  private:
   bool transposed_;
   RowGroups groups_;
-  int64_t in_, out_;
-  const float* x_;
-  const float* kernels_;
-  float* y_;
-  int threads_;
-  ThreadBlocks blocks_;
+  SharedRows x_, y_;
+  ExpertKernels kernels_;
+  ThreadProducts products_;
 };
 
 // (x, counts, dy) -> d kernels.
@@ -104,48 +78,34 @@ class GroupedLinearGradKernel : public Kernel {
  public:
   explicit GroupedLinearGradKernel(const KernelArguments& arguments)
       : groups_(arguments.inputs[1], arguments.inputs[0].shape[2]),
-        in_(arguments.inputs[0].shape[3]),
-        out_(arguments.inputs[2].shape[3]),
-        x_(arguments.inputs[0].f32()),
-        dy_(arguments.inputs[2].f32()),
-        dkernels_(arguments.outputs[0].f32()),
-        threads_(arguments.threads),
-        blocks_(arguments) {}
+        x_(arguments.inputs[0], groups_.rows()),
+        dy_(arguments.inputs[2], groups_.rows()),
+        dkernels_(arguments.outputs[0]),
+        products_(arguments, groups_.rows(), dkernels_.in, dkernels_.out) {}
 
   void run(const StepContext&) override {
-    parallel_for(threads_, groups_.experts(), 1, [&](int64_t begin, int64_t end, int thread) {
-      for (int64_t expert = begin; expert < end; ++expert) {
-        float* to = dkernels_ + expert * in_ * out_;
-        bool begun = false;
-        groups_.for_each_group(expert, [&](int64_t first, int64_t count) {
-          MatrixProductShape shape{.m = out_, .n = in_, .k = count, .transpose_a = true};
-          shape.lda = out_;
-          shape.ldb = in_;
-          shape.ldc = in_;
-          shape.accumulate = begun;
-          blocks_.multiply(shape, dy_ + first * out_, x_ + first * in_, to, thread);
-          begun = true;
-        });
-        if (!begun) std::fill_n(to, in_ * out_, 0.0f);
-      }
+    products_.for_each_expert(groups_, [&](int64_t expert, int64_t count, const ExpertProducts& products) {
+      products.sum(count, x_, dy_, dkernels_.at(expert));
     });
   }
 
  private:
   RowGroups groups_;
-  int64_t in_, out_;
-  const float* x_;
-  const float* dy_;
-  float* dkernels_;
-  int threads_;
-  ThreadBlocks blocks_;
+  SharedRows x_, dy_;
+  ExpertKernels dkernels_;
+  ThreadProducts products_;
 };
 
 }  // namespace
 
 std::vector<NamedKernel> grouped_linear_kernels() {
-  return {{"grouped_linear", "f32,i32,f32->f32", construct<GroupedLinearKernel>},
-          {"grouped_linear_grad", "f32,i32,f32->f32", construct<GroupedLinearGradKernel>}};
+  constexpr auto product = construct<GroupedLinearKernel>, gradient = construct<GroupedLinearGradKernel>;
+  return {{"grouped_linear", "f32,i32,f32->f32", product},
+          {"grouped_linear", "bf16,i32,bf16->bf16", product},
+          {"grouped_linear", "bf16,i32,bf16->f32", product},
+          {"grouped_linear_grad", "f32,i32,f32->f32", gradient},
+          {"grouped_linear_grad", "bf16,i32,bf16->bf16", gradient},
+          {"grouped_linear_grad", "bf16,i32,bf16->f32", gradient}};
 }
 
 }  // namespace shardscope

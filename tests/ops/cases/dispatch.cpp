@@ -53,6 +53,8 @@ OpCases dispatch_cases() {
   all.cases = {{"expert_counts", {large::choices}, six_blocks},
                {"dispatch", {large::x, large::choices, six_counts}, six_blocks, {0}},
                {"dispatch", {array({12, 6, 6, 24}), large::choices, six_counts}, six_blocks, {0}},
+               {"dispatch", {half(large::x.shape), large::choices, six_counts}, six_blocks, {0}},
+               {"combine", {half(six_sent.shape), large::choices, six_counts}, six_blocks, {0}},
                {"combine", {six_sent, large::choices, six_counts}, six_blocks, {0}}};
   all.small_cases = {{"expert_counts", {small::choices}, blocks},
                      {"expert_counts", {small::choices}, dropping_blocks},

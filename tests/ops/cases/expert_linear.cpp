@@ -21,8 +21,9 @@ Layer experts(TopKAttributes choice) {
 
 std::vector<Attributes> expert_linear_variants() {
   const ExpertLinearAttributes made{4, false};
-  [[maybe_unused]] const auto& [experts, transposed] = made;
-  return {made, ExpertLinearAttributes{5, false}, ExpertLinearAttributes{4, true}};
+  [[maybe_unused]] const auto& [experts, transposed, wide] = made;
+  return {made, ExpertLinearAttributes{5, false}, ExpertLinearAttributes{4, true},
+          ExpertLinearAttributes{4, false, true}};
 }
 
 }  // namespace
@@ -31,6 +32,10 @@ OpCases expert_linear_cases() {
   OpCases all;
   all.cases = {
       {"expert_linear", {large::x, large::choices, array({12, 18, 24})}, ExpertLinearAttributes{12, false}, {0, 2}},
+      {"expert_linear",
+       {half(large::x.shape), large::choices, half({12, 18, 24})},
+       ExpertLinearAttributes{12, false},
+       {0, 2}},
       {"expert_linear_grad", {large::x, large::choices, array({12, 6, 6, 18})}, ExpertLinearAttributes{12, false}}};
   all.small_cases = {
       {"expert_linear", {small::x, small::choices, array({4, 24, 16})}, ExpertLinearAttributes{4, false}},

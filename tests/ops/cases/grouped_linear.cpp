@@ -7,8 +7,9 @@ namespace {
 
 std::vector<Attributes> grouped_linear_variants() {
   const GroupedLinearAttributes made{false, 0.5};
-  [[maybe_unused]] const auto& [transposed, filled] = made;
-  return {made, GroupedLinearAttributes{true, 0.5}, GroupedLinearAttributes{false, 0.25}};
+  [[maybe_unused]] const auto& [transposed, filled, wide] = made;
+  return {made, GroupedLinearAttributes{true, 0.5}, GroupedLinearAttributes{false, 0.25},
+          GroupedLinearAttributes{false, 0.5, true}};
 }
 
 }  // namespace
@@ -20,6 +21,7 @@ OpCases grouped_linear_cases() {
   all.cases = {
       {"grouped_linear", {many_sent, many_counts, array({12, 6, 24})}, GroupedLinearAttributes{}, {0, 2}},
       {"grouped_linear", {many_sent, many_counts, array({12, 24, 6})}, GroupedLinearAttributes{true, 0.5}, {0, 2}},
+      {"grouped_linear", {half(many_sent.shape), many_counts, half({12, 6, 24})}, GroupedLinearAttributes{}, {0, 2}},
       {"grouped_linear_grad", {many_sent, many_counts, array({18, 2, 18, 6})}, GroupedLinearAttributes{}}};
   all.small_cases = {{"grouped_linear", {sent, counts, array({4, 24, 12})}, GroupedLinearAttributes{}},
                      {"grouped_linear", {sent, counts, array({4, 12, 24})}, GroupedLinearAttributes{true, 1}},
