@@ -35,7 +35,7 @@ bool Files::open_file(const QString& path) {
 
 void Files::open_preset(const QString& name) {
   try {
-    document_.reset(load_preset(name), {}, name + ".json");
+    document_.reset(load_preset(name), {}, QFileInfo(name).fileName() + ".json");
   } catch (const Failure& failure) {
     emit unreadable(name, failure.errors());
   }

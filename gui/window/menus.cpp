@@ -26,6 +26,9 @@ void add_file_menu(QMenuBar& bar, const Actions& actions, Files& files) {
   QMenu* presets = menu->addMenu(tr("Open &preset"));
   for (const QString& name : preset_names())
     presets->addAction(name, &files, [&files, name] { files.replace_by_preset(name); });
+  QMenu* published = menu->addMenu(tr("Open pu&blished model"));
+  for (const QString& name : published_preset_names())
+    published->addAction(QFileInfo(name).fileName(), &files, [&files, name] { files.replace_by_preset(name); });
   menu->addSeparator();
   menu->addActions({actions.save, actions.save_as, actions.reload});
   menu->addSeparator();

@@ -22,7 +22,7 @@ QString unpack_files() {
   QDirIterator files(inside, QDir::Files, QDirIterator::Subdirectories);
   while (files.hasNext()) {
     const QString path = files.next(), name = path.mid(inside.size());
-    const bool is_run_file = name.count('/') == 1 && name.endsWith(".json");
+    const bool is_run_file = name.endsWith(".json") && !name.startsWith("/models/");
     if (is_run_file) continue;
     QFile embedded(path), there(folder + name);
     if (!embedded.open(QIODevice::ReadOnly)) continue;
@@ -35,27 +35,31 @@ QString unpack_files() {
   return folder;
 }
 
-}  // namespace
-
-std::vector<QString> preset_names() {
+std::vector<QString> names_in(const QString& folder) {
   load_embedded_files();
   std::vector<QString> names;
-  for (const QFileInfo& file : QDir(":/presets").entryInfoList({"*.json"}, QDir::Files, QDir::Name))
-    names.push_back(file.completeBaseName());
+  for (const QFileInfo& file : QDir(":/presets/" + folder).entryInfoList({"*.json"}, QDir::Files, QDir::Name))
+    names.push_back(folder + file.completeBaseName());
   return names;
 }
+
+}  // namespace
+
+std::vector<QString> preset_names() { return names_in({}); }
+std::vector<QString> published_preset_names() { return names_in("published/"); }
 
 RunConfig load_preset(const QString& name) {
   load_embedded_files();
   QFile file(":/presets/" + name + ".json");
   if (!file.open(QIODevice::ReadOnly)) {
     std::vector<std::string> known;
-    for (const QString& preset : preset_names()) known.push_back(preset.toStdString());
+    for (const auto& names : {preset_names(), published_preset_names()})
+      for (const QString& preset : names) known.push_back(preset.toStdString());
     throw Failure(Error{"missing_file", "there is no preset '" + name.toStdString() + "'", "",
                         name_hint(name.toStdString(), known)});
   }
   return with_absolute_paths(parse_run_config(file.readAll().toStdString(), name.toStdString() + ".json"),
-                             unpack_files().toStdString());
+                             QFileInfo(unpack_files() + '/' + name).path().toStdString());
 }
 
 }  // namespace shardscope

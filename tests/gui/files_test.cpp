@@ -232,6 +232,19 @@ class FilesTest : public QObject {
     QVERIFY(load_run_config(path.toStdString()).optimizer.name.empty());
   }
 
+  void a_published_models_description_is_there() {
+    for (const QString& name : published_preset_names()) {
+      const RunConfig config = load_preset(name);
+      const auto& path = std::get<std::string>(*config.model.find("path"));
+      QVERIFY2(QFile::exists(qt(path + "/config.json")), path.c_str());
+    }
+    window_->files().open_preset("published/gpt2-xl");
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(planner().errors().empty());
+    QCOMPARE(planner().plan()->mesh.device_count(), 8);
+    QVERIFY(document().path().isEmpty());
+  }
+
   void a_text_that_a_preset_trains_on_is_there_and_is_named_from_where_the_file_is_saved() {
     window_->files().open_preset("tiny_text");
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
