@@ -252,9 +252,8 @@ class FieldsTest : public WindowCase {
   }
 
   void shapes_are_seen_beside_names_and_specs_in_a_small_window() {
-    window_->resize(1280, 800);
-    document().reset(load_preset(default_preset), {});
-    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    close_window();
+    open_window(compiled_plans(), load_preset(default_preset), {1280, 800});
     const QHeaderView& header = *tree()->header();
     const auto end_of = [&](int column) { return header.sectionViewportPosition(column) + header.sectionSize(column); };
     QTRY_VERIFY(tree()->viewport()->width() > 300);
