@@ -3,7 +3,6 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -58,10 +57,8 @@ void paint_scale(QPainter& painter, const QRectF& box, const AxisTone& last) {
 
 }  // namespace
 
-LayoutView::LayoutView(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
+LayoutView::LayoutView(Workspace& workspace, QWidget* parent) : PanZoomCanvas(parent), workspace_(workspace) {
   setObjectName("layoutView");
-  setMouseTracking(true);
-  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Layout of the selected array on the mesh"));
   set_key_help(this, tr("Layout"),
                {{tr("Arrows"), tr("go from device to device")},
@@ -231,6 +228,10 @@ void LayoutView::show_all(Part part) {
   arrange();
   pictures_.forget();
   update();
+}
+
+void LayoutView::show_all() {
+  for (const Part part : {Part::array, Part::mesh}) show_all(part);
 }
 
 void LayoutView::paint_pictures(QPainter& painter) const {
@@ -438,39 +439,35 @@ void LayoutView::resizeEvent(QResizeEvent*) {
   arrange();
 }
 
-void LayoutView::wheelEvent(QWheelEvent* event) {
+void LayoutView::zoom_about(double factor, const QPointF& point, Qt::KeyboardModifiers) {
   renew();
-  if (const std::optional<Part> part = part_under(event->position()))
-    zoom(*part, std::pow(1.002, event->angleDelta().y()), event->position());
-  event->accept();
+  if (const std::optional<Part> part = part_under(point)) zoom(*part, factor, point);
 }
 
-void LayoutView::mouseMoveEvent(QMouseEvent* event) {
+void LayoutView::press(const QMouseEvent& event) {
   renew();
-  if (dragged_ && event->buttons() & Qt::LeftButton) {
-    if (const std::optional<QPointF> by = drag_.move(*event)) pan(*dragged_, *by);
-    return;
-  }
-  workspace_.selection.hover_device(device_under(event->position()));
+  dragged_ = part_under(event.position());
+  touched_ = dragged_.value_or(touched_);
 }
 
-void LayoutView::mousePressEvent(QMouseEvent* event) {
+void LayoutView::drag(const QPointF& by, const QPointF&) {
   renew();
-  setFocus(Qt::MouseFocusReason);
-  drag_.press(*event);
-  dragged_ = part_under(event->position());
-  if (dragged_) touched_ = *dragged_;
+  if (dragged_) pan(*dragged_, by);
 }
 
-void LayoutView::mouseReleaseEvent(QMouseEvent* event) {
+void LayoutView::click(const QPointF& point) {
   renew();
-  dragged_.reset();
-  if (drag_.release(*event)) workspace_.selection.select_device(device_under(event->position()));
+  workspace_.selection.select_device(device_under(point));
 }
 
-void LayoutView::mouseDoubleClickEvent(QMouseEvent* event) {
+void LayoutView::double_click(const QPointF& point) {
   renew();
-  if (const std::optional<Part> part = part_under(event->position())) show_all(*part);
+  if (const std::optional<Part> part = part_under(point)) show_all(*part);
+}
+
+void LayoutView::hover(const QPointF& point) {
+  renew();
+  workspace_.selection.hover_device(device_under(point));
 }
 
 void LayoutView::leaveEvent(QEvent*) { workspace_.selection.hover_device(std::nullopt); }
@@ -486,7 +483,7 @@ void LayoutView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Plus:
     case Qt::Key_Equal: return zoom(touched_, 1.3, middle);
     case Qt::Key_Minus: return zoom(touched_, 1 / 1.3, middle);
-    case Qt::Key_0: show_all(Part::array); return show_all(Part::mesh);
+    case Qt::Key_0: return show_all();
     case Qt::Key_Left: way = {-1, 0}; break;
     case Qt::Key_Right: way = {1, 0}; break;
     case Qt::Key_Up: way = {0, -1}; break;

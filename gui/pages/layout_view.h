@@ -2,10 +2,9 @@
 
 #include <optional>
 
-#include "gui/look/drag.h"
 #include "gui/look/kept_picture.h"
 #include "gui/look/legend.h"
-#include "gui/look/tip_widget.h"
+#include "gui/look/pan_zoom_canvas.h"
 #include "gui/pages/layout_zoom.h"
 #include "gui/workspace/array_facts.h"
 #include "viz/paint/layout_geometry.h"
@@ -19,7 +18,7 @@ namespace shardscope {
 //
 // The wheel zooms the picture under the cursor, dragging pans it, a double click shows all of it; + and - zoom the
 // picture that was touched last, Ctrl and arrow keys pan it, 0 shows all of both.
-class LayoutView : public TipWidget {
+class LayoutView : public PanZoomCanvas {
   Q_OBJECT
  public:
   explicit LayoutView(Workspace& workspace, QWidget* parent = nullptr);
@@ -32,17 +31,20 @@ class LayoutView : public TipWidget {
   QRectF mesh_room() const { return mesh_room_; }
   QRectF array_room() const { return array_room_; }
 
+  void show_all() override;
+
   // At which index to cut through each leading dimension; -1: not (see lay_out()).
   void set_pins(std::vector<int64_t> pins);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void zoom_about(double factor, const QPointF& point, Qt::KeyboardModifiers keys) override;
+  void press(const QMouseEvent& event) override;
+  void drag(const QPointF& by, const QPointF& to) override;
+  void click(const QPointF& point) override;
+  void double_click(const QPointF& point) override;
+  void hover(const QPointF& point) override;
   void leaveEvent(QEvent* event) override;
   void showEvent(QShowEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
@@ -93,7 +95,6 @@ class LayoutView : public TipWidget {
   PictureZoom array_zoom_, mesh_zoom_;
   Part touched_ = Part::mesh;
   std::optional<Part> dragged_;
-  Drag drag_;
   KeptPicture pictures_;  // array and mesh without what is marked in them
 };
 

@@ -20,7 +20,7 @@ namespace shardscope {
 namespace {
 
 constexpr int narrowest_panel = 220;
-constexpr int narrowest_name = 104;
+constexpr int narrowest_name = 96;
 constexpr int most_unfolded = 400;  // rows
 
 }  // namespace
@@ -195,12 +195,11 @@ void ParametersPanel::fit_columns() {
   if (by_hand_ || fitting_ || delegate_->is_open()) return;
   fitting_ = true;
   const auto wanted = [this](int column, int least, int most) {
-    return std::clamp(static_cast<const QAbstractItemView*>(tree_)->sizeHintForColumn(column) + 4, least, most);
+    return std::clamp(static_cast<const QAbstractItemView*>(tree_)->sizeHintForColumn(column) + 2, least, most);
   };
-  const int width = tree_->viewport()->width(), shape = wanted(ParameterModel::shape_column, 60, 110);
-  const int most_spec = std::clamp(width - shape - narrowest_name, 84, 190);  // so that shapes are seen
-  const int spec = wanted(ParameterModel::spec_column, 84, most_spec);
-  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(width - spec - shape, narrowest_name, widest_name()));
+  const int spec = wanted(ParameterModel::spec_column, 84, 190), shape = wanted(ParameterModel::shape_column, 60, 110);
+  const int room = tree_->viewport()->width() - spec - shape;  // so that shapes are seen
+  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest_name, widest_name()));
   tree_->setColumnWidth(ParameterModel::spec_column, spec);
   tree_->setColumnWidth(ParameterModel::shape_column, shape);
   fitting_ = false;
