@@ -3,12 +3,9 @@
 #include <optional>
 
 #include "gui/look/kept_picture.h"
-#include "gui/look/legend.h"
 #include "gui/look/pan_zoom_canvas.h"
+#include "gui/pages/layout_words.h"
 #include "gui/pages/layout_zoom.h"
-#include "gui/workspace/array_facts.h"
-#include "viz/paint/layout_geometry.h"
-#include "viz/paint/mesh_painter.h"
 
 namespace shardscope {
 
@@ -51,13 +48,6 @@ class LayoutView : public PanZoomCanvas {
   QString tip_at(const QPointF& point) override;
 
  private:
-  struct Scene {
-    std::shared_ptr<const Plan> plan;
-    ArrayFacts facts;
-    LayoutPicture array;
-    std::shared_ptr<const MeshPicture> mesh;
-    std::vector<int> host_of;  // by device; empty: one host has all
-  };
   enum class Part : uint8_t { mesh, array };
 
   void expect_change();
@@ -76,17 +66,12 @@ class LayoutView : public PanZoomCanvas {
   void paint_pictures(QPainter& painter) const;
   void paint_marks(QPainter& painter);
   QFont title_font() const;
-  QString facts_text() const;
-  QString rows_text() const { return dimensions_text(scene_->array.row_dims); }
-  QString columns_text() const;
-  QString dimensions_text(const std::vector<int>& dims) const;
   void paint_heading(QPainter& painter) const;
   void paint_array_labels(QPainter& painter) const;
-  std::vector<LegendEntry> legend() const;
   double legend_room() const;
 
   Workspace& workspace_;
-  std::shared_ptr<const Scene> scene_;
+  std::shared_ptr<const LayoutScene> scene_;
   bool is_stale_ = true;  // laid out anew when it is looked at
   std::vector<int64_t> pins_;
   QRectF array_room_, mesh_room_;
