@@ -254,8 +254,14 @@ bool RunControl::ask_to_end() {
   return connection_.send(std::get<Stopping>(phase_).at_once ? Request::kill : Request::stop);
 }
 
+// What has no process here can only be left.
 void RunControl::force_end() {
-  if (!process_) return;
+  if (!process_) {
+    QTimer::singleShot(terminate_ms, this, [this] {
+      if (is<Stopping>() && std::get<Stopping>(phase_).at_once && !process_) leave();
+    });
+    return;
+  }
   QTimer::singleShot(terminate_ms, process_.get(), &QProcess::terminate);
   QTimer::singleShot(kill_ms, process_.get(), &QProcess::kill);
 }

@@ -53,7 +53,7 @@ class RunControl : public QObject {
   // is named, also from one of other data where those are allowed. Without effect while one is active.
   void start(std::shared_ptr<const Plan> plan, const QString& checkpoint = {}, bool allow_changed_data = false);
   // Asks the run to end after its current step and its last checkpoint, which may take as long as they do; a second
-  // call ends it at once, by force where it does not do so itself.
+  // call ends it at once, by force where it does not do so itself; one that was attached to is left then.
   void stop();
   // Stops the processes of the run where they are, or lets them go on; only of one that this window has started, and
   // whose ranks train.

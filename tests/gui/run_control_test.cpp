@@ -399,6 +399,23 @@ class RunControlTest : public QObject {
     QCOMPARE(run_->state(), RunControl::State::stopped);
   }
 
+  void an_attached_run_that_does_not_end_at_once_is_left() {
+    QLocalSocket* client = nullptr;
+    run_steps(3, client);
+    StoredRun attached = run_->stored();
+    attached.directory.clear();
+    RunControl other(path("nothing"));
+    other.attach(attached, plan_);
+    client = accept();
+    QVERIFY(client);
+    other.stop();
+    other.stop();
+    QVERIFY(next_request(client) == Request::stop && next_request(client) == Request::kill);
+    QVERIFY(other.is_active());
+    QTRY_COMPARE_WITH_TIMEOUT(other.state(), RunControl::State::idle, patience);
+    QVERIFY2(run_->is_active(), "it goes on");
+  }
+
   void a_program_that_cannot_be_started_is_a_failed_run_that_leaves_nothing() {
     RunControl other(path("nothing"));
     other.start(plan_);
