@@ -99,7 +99,6 @@ class TypedGraph {
     State& made = new_.states[added];
     made.trainable = state.trainable;
     made.frozen = state.frozen;
-    made.frozen = state.frozen;
     made.follows = state.follows;
     op_[id] = new_.values[made.initial].producer;
     new_.values[made.before].logical = old_.values[state.before].logical;

@@ -56,7 +56,7 @@ Machine with_hosts(Machine machine, const std::vector<int>& ranks_per_host) {
   network.latency = 50e-6;
   network.shared_by = Level::whole_unit;
   machine.levels.push_back(network);
-  machine.overlap.push_back({.beside = network.name});
+  machine.overlap.emplace_back().beside = network.name;
   return machine;
 }
 

@@ -88,7 +88,7 @@ std::vector<TimeCause> time_causes(const Plan& plan) {
   std::map<std::string, double> most_hidden;
   const auto cause = [&](const std::string& name) -> TimeCause& {
     const auto [it, is_new] = at.try_emplace(name, causes.size());
-    if (is_new) causes.push_back({name});
+    if (is_new) causes.emplace_back().name = name;
     return causes[it->second];
   };
   const auto name_at = [&](int position) -> const std::string& {

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/base/enum_count.h"
 #include "engine/base/error.h"
-#include "engine/base/json_depth.h"
-#include "engine/base/json_memory.h"
+#include "engine/session/message_json.h"
 
 namespace shardscope {
 
-using Json = nlohmann::json;
 namespace limits = message_limits;
 
 namespace {
@@ -25,109 +21,7 @@ static_assert(request_names.size() == enum_count<Request::Kind>);
 // All but initialise, which is before the steps.
 static_assert(step_phases + 1 == enum_count<Phase>);
 
-std::string whole_mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
-
-// Of a text for a person, the beginning.
-std::string cut(std::string text, size_t most) {
-  constexpr std::string_view mark = " ...";
-  if (text.size() <= most) return text;
-  size_t end = most - mark.size();
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // within a character
-  return text.substr(0, end).append(mark);
-}
-
-[[noreturn]] void refuse_message(const std::string& what) {
-  throw Failure(Error{"bad_message", cut(what, 1000), in_file("run socket"), ""});
-}
-
-Json parsed(std::string_view line) {
-  if (is_nested_deeply(line)) refuse_message("a message is nested too deeply");
-  if (json_memory(line) > limits::parsed_bytes)
-    refuse_message("a message would take more than " + whole_mebibytes(limits::parsed_bytes) + " of memory");
-  return Json::parse(line);
-}
-
-std::string checked_text(const Json& json) { return cut(json.get<std::string>(), limits::text_bytes); }
-
-std::string limited(const Json& json, size_t most, const char* what) {
-  const auto& text = json.get_ref<const std::string&>();
-  if (text.size() > most) refuse_message(std::string(what) + " has more than " + std::to_string(most) + " bytes");
-  return text;
-}
-
-std::string metric_name(const Json& json) { return limited(json, limits::name_bytes, "the name of a metric"); }
-
-template <class Enum, size_t count>
-Enum named(const std::array<std::string_view, count>& names, const std::string& text) {
-  for (size_t i = 0; i < count; ++i) {
-    if (names[i] == text) return static_cast<Enum>(i);
-  }
-  refuse_message("unknown name '" + text + "'");
-}
-
-// JSON has no NaN or infinity; nlohmann writes them as null.
-double number(const Json& json) {
-  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
-}
-
-template <class Integer>
-Integer whole(const Json& json) {
-  bool fits = json.is_number_unsigned() ? std::in_range<Integer>(json.get<uint64_t>())
-                                        : json.is_number_integer() && std::in_range<Integer>(json.get<int64_t>());
-  if (!fits) refuse_message("expected an integer, got " + json.dump(-1, ' ', false, Json::error_handler_t::replace));
-  return json.get<Integer>();
-}
-
-template <class Integer>
-Integer within(const Json& json, Integer least, Integer below, const char* what) {
-  const auto value = whole<Integer>(json);
-  if (value < least || value >= below) refuse_message(std::string(what) + " is out of range: " + std::to_string(value));
-  return value;
-}
-
-int rank_of(const Json& json) { return within<int>(json, 0, limits::ranks, "the number of a rank"); }
-// -1 or -2: of none.
-int speaker_of(const Json& json) {
-  return within<int>(json, LogMessage::supervisor, limits::ranks, "the number of a rank");
-}
-int64_t step_of(const Json& json) { return within<int64_t>(json, 0, limits::steps, "the number of a step"); }
-
-std::vector<double> numbers(const Json& json) {
-  std::vector<double> values;
-  for (const Json& item : json.get_ref<const Json::array_t&>()) values.push_back(number(item));
-  return values;
-}
-
-PhaseMs by_phase(const Json& json) {
-  const std::vector<double> values = numbers(json);
-  PhaseMs table;
-  if (values.size() != table.size()) refuse_message("a phase table needs four numbers");
-  std::ranges::copy(values, table.begin());
-  return table;
-}
-
-template <class T, class Read>
-std::vector<T> list(const Json& json, Read read, size_t most = SIZE_MAX) {
-  const auto& items = json.get_ref<const Json::array_t&>();
-  if (items.size() > most) refuse_message("a list has more than " + std::to_string(most) + " entries");
-  std::vector<T> values;
-  values.reserve(items.size());
-  for (const Json& item : items) values.push_back(read(item));
-  return values;
-}
-
-Phase phase_of(const Json& json) {
-  auto index = whole<uint64_t>(json);
-  if (index >= enum_count<Phase>) refuse_message("unknown phase");
-  return static_cast<Phase>(index);
-}
-
-template <class T>
-Json write_list(const std::vector<T>& values, Json (*write_one)(const T&)) {
-  Json list = Json::array();
-  for (const T& value : values) list.push_back(write_one(value));
-  return list;
-}
+using namespace message_json;
 
 Json write(const HelloMessage& hello) {
   Json steps = Json::array();

@@ -2,8 +2,6 @@
 
 #include <QCursor>
 #include <QKeyEvent>
-#include <QMouseEvent>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
@@ -12,11 +10,6 @@
 #include "viz/paint/ticks.h"
 
 namespace shardscope {
-
-TimeCanvas::TimeCanvas(QWidget* parent) : TipWidget(parent) {
-  setMouseTracking(true);
-  setFocusPolicy(Qt::StrongFocus);
-}
 
 QList<KeyHelp> TimeCanvas::time_keys() {
   return {{tr("W, S, +, -"), tr("zoom")},          {tr("A, D, Left, Right"), tr("pan")},
@@ -115,36 +108,23 @@ void TimeCanvas::paint_range(QPainter& painter, double y, double bottom) const {
   painter.drawText(label, Qt::AlignCenter, text);
 }
 
-void TimeCanvas::wheelEvent(QWheelEvent* event) {
-  if (seconds_ <= 0) return event->ignore();
-  zoom(std::pow(0.998, event->angleDelta().y()), time_at(event->position().x()));
-  event->accept();
+void TimeCanvas::zoom_about(double factor, const QPointF& point, Qt::KeyboardModifiers) {
+  if (seconds_ > 0) zoom(1 / factor, time_at(point.x()));
 }
 
-void TimeCanvas::mousePressEvent(QMouseEvent* event) {
-  setFocus(Qt::MouseFocusReason);
-  drag_.press(*event);
-  marks_ = measures_ || event->modifiers().testFlag(Qt::ShiftModifier);
-  dragged_begin_ = begin_;
-  dragged_end_ = end_;
+void TimeCanvas::press(const QMouseEvent& event) {
+  marks_ = measures_ || event.modifiers().testFlag(Qt::ShiftModifier);
 }
 
-void TimeCanvas::mouseMoveEvent(QMouseEvent* event) {
-  if (seconds_ <= 0 || !drag_.move(*event)) return;
+void TimeCanvas::drag(const QPointF& by, const QPointF& to) {
+  if (seconds_ <= 0) return;
   if (marks_) {
-    const double from = time_at(drag_.from().x()), to = time_at(event->position().x());
-    return set_range(Range(std::min(from, to), std::max(from, to)));
+    const auto [first, last] = std::minmax({time_at(pressed_at().x()), time_at(to.x())});
+    return set_range(Range(first, last));
   }
-  const double pixels = drag_.from().x() - event->position().x();
-  const double by = pixels / time_place().width() * (dragged_end_ - dragged_begin_);
-  show_window(dragged_begin_ + by, dragged_end_ + by);
+  const double time = by.x() / time_place().width() * (end_ - begin_);
+  show_window(begin_ - time, end_ - time);
 }
-
-void TimeCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  if (drag_.release(*event) && seconds_ > 0) click(event->position());
-}
-
-void TimeCanvas::mouseDoubleClickEvent(QMouseEvent*) { show_all(); }
 
 void TimeCanvas::keyPressEvent(QKeyEvent* event) {
   if (seconds_ <= 0 || (event->modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier)))

@@ -4,9 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "gui/look/drag.h"
 #include "gui/look/key_help.h"
-#include "gui/look/tip_widget.h"
+#include "gui/look/pan_zoom_canvas.h"
 
 namespace shardscope {
 
@@ -14,12 +13,12 @@ namespace shardscope {
 // dragging, A and D and the arrow keys pan; F (Home, a double click) shows all, or what fits the picture better. A drag
 // with Shift, or any while it measures, marks a range of time; M marks what is selected, or what is seen; Escape takes
 // the range away. As in Perfetto, where these keys are the same.
-class TimeCanvas : public TipWidget {
+class TimeCanvas : public PanZoomCanvas {
   Q_OBJECT
  public:
   using Range = std::pair<double, double>;  // seconds, ascending
 
-  explicit TimeCanvas(QWidget* parent = nullptr);
+  using PanZoomCanvas::PanZoomCanvas;
 
   double begin() const { return begin_; }
   double end() const { return end_; }
@@ -28,7 +27,7 @@ class TimeCanvas : public TipWidget {
   void set_range(std::optional<Range> range);
   void show_window(double begin, double end);
   void zoom(double factor, double about);
-  void show_all() { show_window(0, seconds_); }
+  void show_all() override { show_window(0, seconds_); }
   // The next drags mark ranges, also without Shift.
   void set_measuring(bool measures);
 
@@ -42,15 +41,12 @@ class TimeCanvas : public TipWidget {
 
   // Between which x the window is.
   virtual QRectF time_place() const = 0;
-  virtual void click(const QPointF& point) = 0;
   // What F shows and M marks; nothing: all that there is, and what is seen.
   virtual std::optional<Range> chosen_range() const { return std::nullopt; }
 
-  void wheelEvent(QWheelEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void zoom_about(double factor, const QPointF& point, Qt::KeyboardModifiers) override;
+  void drag(const QPointF& by, const QPointF& to) override;
+  void press(const QMouseEvent& event) override;
   void keyPressEvent(QKeyEvent* event) override;
 
   // How long it all takes; 0: there is nothing. A window that showed all shows all again.
@@ -68,8 +64,6 @@ class TimeCanvas : public TipWidget {
 
   double seconds_ = 0, begin_ = 0, end_ = 0;
   std::optional<Range> range_;
-  double dragged_begin_ = 0, dragged_end_ = 0;
-  Drag drag_;
   bool marks_ = false, measures_ = false;  // this drag, and the next
 };
 

@@ -1,9 +1,7 @@
 #include "gui/pages/flow_canvas.h"
 
 #include <QKeyEvent>
-#include <QMouseEvent>
 #include <QPainter>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
@@ -26,10 +24,8 @@ QPointF centre(const PictureRect& place) { return {place.x + place.width / 2, pl
 }  // namespace
 
 FlowCanvas::FlowCanvas(Workspace& workspace, QWidget* parent)
-    : TipWidget(parent), workspace_(workspace), background_([this](Made made) { take(std::move(made)); }) {
+    : PanZoomCanvas(parent), workspace_(workspace), background_([this](Made made) { take(std::move(made)); }) {
   setObjectName("flowGraph");
-  setFocusPolicy(Qt::StrongFocus);
-  setMouseTracking(true);
   setAccessibleName(tr("Instructions of the program as a graph"));
   setAccessibleDescription(tr("Arrow keys go from instruction to instruction, C to the next collective."));
   set_key_help(this, tr("Flow"),
@@ -209,7 +205,7 @@ void FlowCanvas::set_view(double scale, const QPointF& origin) {
   update();
 }
 
-void FlowCanvas::zoom(double factor, const QPointF& about) {
+void FlowCanvas::zoom_about(double factor, const QPointF& about, Qt::KeyboardModifiers) {
   if (!graph_) return;
   const QPointF held = picture_point(about);
   const double scale = possible(scale_ * factor);
@@ -244,39 +240,16 @@ void FlowCanvas::resizeEvent(QResizeEvent* event) {
   if (was_seen) bring_into_view(selected_);
 }
 
-void FlowCanvas::wheelEvent(QWheelEvent* event) {
-  zoom(std::pow(1.002, event->angleDelta().y()), event->position());
-  event->accept();
+void FlowCanvas::drag(const QPointF& by, const QPointF&) { set_view(scale_, origin_ - by / scale_); }
+
+int FlowCanvas::node_under(const QPointF& point) const {
+  const QPointF at = picture_point(point);
+  return graph_ ? node_at(*graph_, at.x(), at.y()) : -1;
 }
 
-void FlowCanvas::mousePressEvent(QMouseEvent* event) {
-  setFocus(Qt::MouseFocusReason);
-  drag_.press(*event);
-  pressed_origin_ = origin_;
-}
-
-void FlowCanvas::mouseMoveEvent(QMouseEvent* event) {
-  if (event->buttons() & Qt::LeftButton) {
-    if (drag_.move(*event)) set_view(scale_, pressed_origin_ + (drag_.from() - event->position()) / scale_);
-    return;
-  }
-  const QPointF at = picture_point(event->position());
-  const int hovered = graph_ ? node_at(*graph_, at.x(), at.y()) : -1;
-  if (hovered == hovered_) return;
-  hovered_ = hovered;
-  update();
-}
-
-void FlowCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  if (!drag_.release(*event) || !graph_) return;
-  const QPointF at = picture_point(event->position());
-  select(node_at(*graph_, at.x(), at.y()));
-}
-
-void FlowCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
-  if (!graph_) return;
-  const QPointF at = picture_point(event->position());
-  node_at(*graph_, at.x(), at.y()) >= 0 ? select_array() : show_all();
+void FlowCanvas::hover(const QPointF& point) {
+  const int before = std::exchange(hovered_, node_under(point));
+  if (hovered_ != before) update();
 }
 
 void FlowCanvas::leaveEvent(QEvent*) {
@@ -294,8 +267,8 @@ void FlowCanvas::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Down: return go(0, 1);
     case Qt::Key_C: return go_collective(by);
     case Qt::Key_F3: return go_found(by);
-    case Qt::Key_Plus: return zoom(1.25, middle);
-    case Qt::Key_Minus: return zoom(0.8, middle);
+    case Qt::Key_Plus: return zoom_about(1.25, middle);
+    case Qt::Key_Minus: return zoom_about(0.8, middle);
     case Qt::Key_PageUp: return set_view(scale_, origin_ - QPointF(0, 0.8 * height() / scale_));
     case Qt::Key_PageDown: return set_view(scale_, origin_ + QPointF(0, 0.8 * height() / scale_));
     case Qt::Key_Home: return show_all();
@@ -307,9 +280,8 @@ void FlowCanvas::keyPressEvent(QKeyEvent* event) {
 
 QString FlowCanvas::tip_at(const QPointF& point) {
   if (!graph_) return {};
+  if (const int node = node_under(point); node >= 0) return node_tip(*plan_, graph_->nodes[static_cast<size_t>(node)]);
   const QPointF at = picture_point(point);
-  const int node = node_at(*graph_, at.x(), at.y());
-  if (node >= 0) return node_tip(*plan_, graph_->nodes[static_cast<size_t>(node)]);
   const auto [first, end] = lanes_between(*graph_, at.y(), at.y());
   for (int lane = first; lane < end; ++lane)
     if (graph_->lanes[static_cast<size_t>(lane)].place.contains(at.x(), at.y())) return lane_tip(*plan_, *graph_, lane);

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "gui/background/background.h"
-#include "gui/look/drag.h"
-#include "gui/look/tip_widget.h"
+#include "gui/look/pan_zoom_canvas.h"
 #include "gui/workspace/step_words.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/flow_graph.h"
@@ -17,7 +16,7 @@ namespace shardscope {
 // The flow graph of the stage that is shown. The wheel zooms about the cursor, dragging pans, a click selects a step, a
 // double click its array; arrow keys go from node to node, C to the next collective (Shift+C back), + and - zoom, Home
 // shows all, Return selects the array.
-class FlowCanvas : public TipWidget {
+class FlowCanvas : public PanZoomCanvas {
   Q_OBJECT
  public:
   explicit FlowCanvas(Workspace& workspace, QWidget* parent = nullptr);
@@ -35,7 +34,7 @@ class FlowCanvas : public TipWidget {
   int found_at() const;   // which of these is selected; -1: none
   void go_found(int by);  // selects the next of them, or the one before
   void go_collective(int by);
-  void show_all();
+  void show_all() override;
 
   QRectF place_of(int node) const;  // in widget coordinates
   double scale() const { return scale_; }
@@ -47,11 +46,11 @@ class FlowCanvas : public TipWidget {
   void paintEvent(QPaintEvent* event) override;
   void showEvent(QShowEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void zoom_about(double factor, const QPointF& point, Qt::KeyboardModifiers keys = {}) override;
+  void drag(const QPointF& by, const QPointF& to) override;
+  void click(const QPointF& point) override { select(node_under(point)); }
+  void double_click(const QPointF& point) override { node_under(point) >= 0 ? select_array() : show_all(); }
+  void hover(const QPointF& point) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   QString tip_at(const QPointF& point) override;
@@ -77,7 +76,7 @@ class FlowCanvas : public TipWidget {
   void bring_into_view(int node);
   double possible(double scale) const;  // the nearest
   void set_view(double scale, const QPointF& origin);
-  void zoom(double factor, const QPointF& about);
+  int node_under(const QPointF& point) const;
   QPointF picture_point(const QPointF& point) const { return origin_ + point / scale_; }
 
   Workspace& workspace_;
@@ -93,8 +92,6 @@ class FlowCanvas : public TipWidget {
   std::vector<int> found_list_;
   double scale_ = first_scale;
   QPointF origin_;  // of the picture, at the widget's
-  Drag drag_;
-  QPointF pressed_origin_;
   Background<Made> background_;
 };
 

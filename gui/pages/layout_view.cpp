@@ -3,13 +3,9 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "engine/base/units.h"
-#include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
 #include "gui/look/fitted_name.h"
@@ -43,25 +39,10 @@ std::vector<int> hosts_of(const Plan& plan) {
   return host_of;
 }
 
-// The fills along an axis, from its first coordinate to its last.
-void paint_scale(QPainter& painter, const QRectF& box, const AxisTone& last) {
-  constexpr int64_t most = 5;
-  const int64_t parts = std::min(last.size, most);
-  for (int64_t part = 0; part < parts; ++part) {
-    AxisTone tone = last;
-    tone.coordinate = part * (last.size - 1) / (parts - 1);
-    painter.fillRect(QRectF(box.x() + double(part) * box.width() / double(parts), box.y(), box.width() / double(parts),
-                            box.height()),
-                     fill_color({tone}, theme()));
-  }
-}
-
 }  // namespace
 
-LayoutView::LayoutView(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
+LayoutView::LayoutView(Workspace& workspace, QWidget* parent) : PanZoomCanvas(parent), workspace_(workspace) {
   setObjectName("layoutView");
-  setMouseTracking(true);
-  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Layout of the selected array on the mesh"));
   set_key_help(this, tr("Layout"),
                {{tr("Arrows"), tr("go from device to device")},
@@ -93,10 +74,11 @@ QSize LayoutView::minimumSizeHint() const {
   if (!scene_) return {400, 200};
   const QFontMetricsF small(small_font());
   const double heading = std::max(QFontMetricsF(title_font()).horizontalAdvance(scene_->facts.title),
-                                  QFontMetricsF(font()).horizontalAdvance(facts_text()));
-  const double columns = (small.horizontalAdvance(columns_text()) + 3 * label_space) / mesh_begin;
-  const double wide = std::max({heading, columns, least_legend_width(legend(), small)}) + 2 * layout_margin;
-  const double picture = std::max(200.0, small.horizontalAdvance(rows_text()));
+                                  QFontMetricsF(font()).horizontalAdvance(facts_text(*scene_)));
+  const double columns = (small.horizontalAdvance(columns_text(*scene_)) + 3 * label_space) / mesh_begin;
+  const double wide =
+      std::max({heading, columns, least_legend_width(layout_legend(*scene_), small)}) + 2 * layout_margin;
+  const double picture = std::max(200.0, small.horizontalAdvance(rows_text(*scene_)));
   const double high = heading_height + label_space + page_label_space + picture + legend_room() + layout_margin;
   return {int(std::ceil(wide)) + 1, int(std::ceil(high))};
 }
@@ -110,13 +92,13 @@ void LayoutView::set_pins(std::vector<int64_t> pins) {
 
 void LayoutView::renew() {
   if (!std::exchange(is_stale_, false)) return;
-  const std::shared_ptr<const Scene> before = std::exchange(scene_, nullptr);
+  const std::shared_ptr<const LayoutScene> before = std::exchange(scene_, nullptr);
   pictures_.forget();
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   if (!plan) return;
   std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
   if (!facts || !facts->sharding || !divides(*facts->sharding, plan->mesh, facts->shape)) return;
-  Scene scene;
+  LayoutScene scene;
   scene.plan = plan;
   scene.array = lay_out(facts->shape, *facts->sharding, plan->mesh, pins_);
   if (!facts->stages.empty()) keep(scene.array, [&](int device) { return is_held_by(*facts, plan->stage_of(device)); });
@@ -233,6 +215,10 @@ void LayoutView::show_all(Part part) {
   update();
 }
 
+void LayoutView::show_all() {
+  for (const Part part : {Part::array, Part::mesh}) show_all(part);
+}
+
 void LayoutView::paint_pictures(QPainter& painter) const {
   painter.setFont(small_font());
   painter.setClipRect(array_room_.adjusted(-1, -page_label_space, 1, 1));
@@ -300,7 +286,8 @@ void LayoutView::paintEvent(QPaintEvent*) {
   painter.setFont(small_font());
   paint_mesh_axes(painter, mesh, *scene_->mesh, scene_->plan->mesh, theme());
   const double room = legend_room();
-  paint_legend(painter, QRectF(layout_margin, height() - room, width() - 2 * layout_margin, room), legend());
+  paint_legend(painter, QRectF(layout_margin, height() - room, width() - 2 * layout_margin, room),
+               layout_legend(*scene_));
 }
 
 QFont LayoutView::title_font() const {
@@ -308,37 +295,6 @@ QFont LayoutView::title_font() const {
   font.setPointSizeF(font.pointSizeF() * 1.2);
   font.setBold(true);
   return font;
-}
-
-QString LayoutView::facts_text() const {
-  const ArrayFacts& facts = scene_->facts;
-  const Mesh& mesh = scene_->plan->mesh;
-  const int64_t local = element_count(local_shape(*facts.sharding, mesh, facts.shape)) * byte_size(facts.dtype);
-  const auto copies = static_cast<size_t>(copies_of(facts, *scene_->plan));
-  return tr("%1 %2, %3   |   %4 a device   |   %5")
-             .arg(qt(to_string(facts.shape)), qt(name(facts.dtype)), qt(to_string(*facts.sharding, mesh)),
-                  qt(bytes_text(double(local))),
-                  copies == 1 ? tr("no replicas") : tr("%1 copies of each shard").arg(copies)) +
-         (facts.stages.empty() ? QString() : tr("   |   stage %1").arg(stages_text(facts.stages)));
-}
-
-QString LayoutView::dimensions_text(const std::vector<int>& dims) const {
-  const Shape& shape = scene_->facts.shape;
-  if (dims.empty()) return shape.empty() ? tr("scalar") : QString();
-  QStringList numbers;
-  for (int d : dims) numbers << QString::number(d);
-  return tr("dim %1: %2").arg(numbers.join(QString(" \u00d7 ")), qt(dimension_text(shape, dims)));
-}
-
-QString LayoutView::columns_text() const {
-  const LayoutPicture& array = scene_->array;
-  QString text = dimensions_text(array.column_dims);
-  if (const int pages = page_dims(scene_->facts.shape); pages > 0) {
-    std::vector<int> leading(static_cast<size_t>(pages));
-    std::iota(leading.begin(), leading.end(), 0);
-    text += tr("   |   pages: %1").arg(dimensions_text(leading));
-  }
-  return array.to_scale || array.row_dims.empty() ? text : text + tr("  (not to scale)");
 }
 
 void LayoutView::paint_heading(QPainter& painter) const {
@@ -350,7 +306,7 @@ void LayoutView::paint_heading(QPainter& painter) const {
   painter.setFont(this->font());
   painter.setPen(theme().muted);
   painter.drawText(QRect(int(layout_margin), 36, wide, 20), Qt::AlignLeft | Qt::AlignVCenter,
-                   painter.fontMetrics().elidedText(facts_text(), Qt::ElideRight, wide));
+                   painter.fontMetrics().elidedText(facts_text(*scene_), Qt::ElideRight, wide));
 }
 
 void LayoutView::paint_array_labels(QPainter& painter) const {
@@ -362,73 +318,26 @@ void LayoutView::paint_array_labels(QPainter& painter) const {
   const QRectF mesh = mesh_place().rect({0, 0, scene_->mesh->width, scene_->mesh->height}) & mesh_room_;
   const double room = std::max(at.width(), mesh.left() - 2 * label_space - at.x());
   painter.drawText(QRectF(at.x(), at.y() - above, room, label_space - 4), Qt::AlignLeft | Qt::AlignBottom,
-                   painter.fontMetrics().elidedText(columns_text(), Qt::ElideRight, static_cast<int>(room)));
+                   painter.fontMetrics().elidedText(columns_text(*scene_), Qt::ElideRight, static_cast<int>(room)));
   const double down = std::max(at.height(), array_room_.bottom() - at.top());
   painter.save();
   painter.translate(at.x() - label_space + 2, at.top() + down);
   painter.rotate(-90);
   painter.drawText(QRectF(0, 0, down, label_space - 6), Qt::AlignRight | Qt::AlignBottom,
-                   painter.fontMetrics().elidedText(rows_text(), Qt::ElideRight, int(down)));
+                   painter.fontMetrics().elidedText(rows_text(*scene_), Qt::ElideRight, int(down)));
   painter.restore();
 }
 
-std::vector<LegendEntry> LayoutView::legend() const {
-  std::vector<LegendEntry> entries;
-  const Mesh& mesh = scene_->plan->mesh;
-  for (const AxisTone& last : device_tones(mesh, mesh.devices().back())) {
-    const QString range = tr("%1 0\u2026%2").arg(qt(mesh.axes()[last.axis].name)).arg(last.size - 1);
-    if (last.sign == AxisTone::Sign::tick)
-      entries.push_back({tr("%1: tick at the edge").arg(range), [last](QPainter& painter, const QRectF& box) {
-                           paint_tones(painter, box.adjusted(0, -2, 0, 2), {last}, theme());
-                         }});
-    else entries.push_back({range, [last](QPainter& painter, const QRectF& box) { paint_scale(painter, box, last); }});
-  }
-  if (scene_->array.cells.front().devices.size() > 1)
-    entries.push_back({tr("hatched: several devices hold the same data"), [](QPainter& painter, const QRectF& box) {
-                         paint_tones(painter, box, {}, theme());
-                         paint_hatch(painter, box, theme());
-                       }});
-  if (!scene_->facts.stages.empty())
-    entries.push_back({tr("pale: devices of other stages"), [](QPainter& painter, const QRectF& box) {
-                         painter.fillRect(box, mix(theme().base, theme().line, 0.4));
-                       }});
-  entries.push_back({tr("numbers are devices (ranks)"), [](QPainter& painter, const QRectF& box) {
-                       painter.setPen(theme().muted);
-                       painter.drawText(box, Qt::AlignCenter, "0");
-                     }});
-  return entries;
-}
-
 double LayoutView::legend_room() const {
-  return legend_height(legend(), QFontMetricsF(small_font()), width() - 2 * layout_margin) + legend_margin;
+  return legend_height(layout_legend(*scene_), QFontMetricsF(small_font()), width() - 2 * layout_margin) +
+         legend_margin;
 }
 
 QString LayoutView::tip_at(const QPointF& point) {
   renew();
   const std::optional<int> under = device_under(point);
   if (!under) return {};
-  const int device = *under;
-  const Mesh& mesh = scene_->plan->mesh;
-  const std::optional<int> held = cell_of_device(scene_->array, device);
-  if (!held && is_held_by(scene_->facts, scene_->plan->stage_of(device)))
-    return tr("Device %1 (%2) holds none of this page").arg(device).arg(coordinates_text(mesh, device));
-  if (!held)
-    return tr("Device %1 (%2) holds none of it: it is on the devices of stage %3")
-        .arg(device)
-        .arg(coordinates_text(mesh, device), stages_text(scene_->facts.stages));
-  const ShardCell& cell = scene_->array.cells[*held];
-  const bool on_mesh = part_under(point) == Part::mesh;
-  const int64_t bytes = element_count(cell.box.size) * byte_size(scene_->facts.dtype);
-  QString text = on_mesh ? tr("Device %1 (%2) holds ").arg(device).arg(coordinates_text(mesh, device)) : tr("Shard ");
-  text += qt(range_text(cell.box)) + ", " + qt(exact_bytes(double(bytes)));
-  text += cell.devices.size() > 1
-              ? tr("\nHeld by %1: %2")
-                    .arg(qt(device_count_text(cell.devices.size())),
-                         cell.devices.size() > 64 ? qt(device_text({cell.devices.begin(), cell.devices.begin() + 64})) +
-                                                        QString(QChar(0x2026))
-                                                  : qt(device_text(cell.devices)))
-              : tr("\nHeld by device %1 alone").arg(cell.devices.front());
-  return text;
+  return device_tip(*scene_, *under, part_under(point) == Part::mesh);
 }
 
 void LayoutView::resizeEvent(QResizeEvent*) {
@@ -438,39 +347,35 @@ void LayoutView::resizeEvent(QResizeEvent*) {
   arrange();
 }
 
-void LayoutView::wheelEvent(QWheelEvent* event) {
+void LayoutView::zoom_about(double factor, const QPointF& point, Qt::KeyboardModifiers) {
   renew();
-  if (const std::optional<Part> part = part_under(event->position()))
-    zoom(*part, std::pow(1.002, event->angleDelta().y()), event->position());
-  event->accept();
+  if (const std::optional<Part> part = part_under(point)) zoom(*part, factor, point);
 }
 
-void LayoutView::mouseMoveEvent(QMouseEvent* event) {
+void LayoutView::press(const QMouseEvent& event) {
   renew();
-  if (dragged_ && event->buttons() & Qt::LeftButton) {
-    if (const std::optional<QPointF> by = drag_.move(*event)) pan(*dragged_, *by);
-    return;
-  }
-  workspace_.selection.hover_device(device_under(event->position()));
+  dragged_ = part_under(event.position());
+  touched_ = dragged_.value_or(touched_);
 }
 
-void LayoutView::mousePressEvent(QMouseEvent* event) {
+void LayoutView::drag(const QPointF& by, const QPointF&) {
   renew();
-  setFocus(Qt::MouseFocusReason);
-  drag_.press(*event);
-  dragged_ = part_under(event->position());
-  if (dragged_) touched_ = *dragged_;
+  if (dragged_) pan(*dragged_, by);
 }
 
-void LayoutView::mouseReleaseEvent(QMouseEvent* event) {
+void LayoutView::click(const QPointF& point) {
   renew();
-  dragged_.reset();
-  if (drag_.release(*event)) workspace_.selection.select_device(device_under(event->position()));
+  workspace_.selection.select_device(device_under(point));
 }
 
-void LayoutView::mouseDoubleClickEvent(QMouseEvent* event) {
+void LayoutView::double_click(const QPointF& point) {
   renew();
-  if (const std::optional<Part> part = part_under(event->position())) show_all(*part);
+  if (const std::optional<Part> part = part_under(point)) show_all(*part);
+}
+
+void LayoutView::hover(const QPointF& point) {
+  renew();
+  workspace_.selection.hover_device(device_under(point));
 }
 
 void LayoutView::leaveEvent(QEvent*) { workspace_.selection.hover_device(std::nullopt); }
@@ -486,7 +391,7 @@ void LayoutView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Plus:
     case Qt::Key_Equal: return zoom(touched_, 1.3, middle);
     case Qt::Key_Minus: return zoom(touched_, 1 / 1.3, middle);
-    case Qt::Key_0: show_all(Part::array); return show_all(Part::mesh);
+    case Qt::Key_0: return show_all();
     case Qt::Key_Left: way = {-1, 0}; break;
     case Qt::Key_Right: way = {1, 0}; break;
     case Qt::Key_Up: way = {0, -1}; break;

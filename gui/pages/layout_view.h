@@ -2,14 +2,10 @@
 
 #include <optional>
 
-#include "gui/look/drag.h"
 #include "gui/look/kept_picture.h"
-#include "gui/look/legend.h"
-#include "gui/look/tip_widget.h"
+#include "gui/look/pan_zoom_canvas.h"
+#include "gui/pages/layout_words.h"
 #include "gui/pages/layout_zoom.h"
-#include "gui/workspace/array_facts.h"
-#include "viz/paint/layout_geometry.h"
-#include "viz/paint/mesh_painter.h"
 
 namespace shardscope {
 
@@ -19,7 +15,7 @@ namespace shardscope {
 //
 // The wheel zooms the picture under the cursor, dragging pans it, a double click shows all of it; + and - zoom the
 // picture that was touched last, Ctrl and arrow keys pan it, 0 shows all of both.
-class LayoutView : public TipWidget {
+class LayoutView : public PanZoomCanvas {
   Q_OBJECT
  public:
   explicit LayoutView(Workspace& workspace, QWidget* parent = nullptr);
@@ -32,30 +28,26 @@ class LayoutView : public TipWidget {
   QRectF mesh_room() const { return mesh_room_; }
   QRectF array_room() const { return array_room_; }
 
+  void show_all() override;
+
   // At which index to cut through each leading dimension; -1: not (see lay_out()).
   void set_pins(std::vector<int64_t> pins);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void zoom_about(double factor, const QPointF& point, Qt::KeyboardModifiers keys) override;
+  void press(const QMouseEvent& event) override;
+  void drag(const QPointF& by, const QPointF& to) override;
+  void click(const QPointF& point) override;
+  void double_click(const QPointF& point) override;
+  void hover(const QPointF& point) override;
   void leaveEvent(QEvent* event) override;
   void showEvent(QShowEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   QString tip_at(const QPointF& point) override;
 
  private:
-  struct Scene {
-    std::shared_ptr<const Plan> plan;
-    ArrayFacts facts;
-    LayoutPicture array;
-    std::shared_ptr<const MeshPicture> mesh;
-    std::vector<int> host_of;  // by device; empty: one host has all
-  };
   enum class Part : uint8_t { mesh, array };
 
   void expect_change();
@@ -74,17 +66,12 @@ class LayoutView : public TipWidget {
   void paint_pictures(QPainter& painter) const;
   void paint_marks(QPainter& painter);
   QFont title_font() const;
-  QString facts_text() const;
-  QString rows_text() const { return dimensions_text(scene_->array.row_dims); }
-  QString columns_text() const;
-  QString dimensions_text(const std::vector<int>& dims) const;
   void paint_heading(QPainter& painter) const;
   void paint_array_labels(QPainter& painter) const;
-  std::vector<LegendEntry> legend() const;
   double legend_room() const;
 
   Workspace& workspace_;
-  std::shared_ptr<const Scene> scene_;
+  std::shared_ptr<const LayoutScene> scene_;
   bool is_stale_ = true;  // laid out anew when it is looked at
   std::vector<int64_t> pins_;
   QRectF array_room_, mesh_room_;
@@ -93,7 +80,6 @@ class LayoutView : public TipWidget {
   PictureZoom array_zoom_, mesh_zoom_;
   Part touched_ = Part::mesh;
   std::optional<Part> dragged_;
-  Drag drag_;
   KeptPicture pictures_;  // array and mesh without what is marked in them
 };
 

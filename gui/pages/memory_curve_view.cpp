@@ -20,6 +20,34 @@ namespace {
 
 constexpr double strip = 16;  // height of the phases
 
+// Where labels stand that hide none of each other.
+class LabelPlaces {
+ public:
+  static constexpr double height = 17;
+  struct Corner {
+    double x = 0, y = 0;    // of its top
+    bool is_right = false;  // the right one
+  };
+  LabelPlaces(const QRectF& room, const QFontMetricsF& metrics) : room_(room), metrics_(metrics) {}
+
+  // The first place that is free.
+  std::optional<QRectF> take(const QString& text, std::initializer_list<Corner> corners) {
+    const double width = metrics_.horizontalAdvance(text) + 10;
+    for (const Corner& corner : corners) {
+      const QRectF place(corner.x - (corner.is_right ? width : 0), corner.y, width, height);
+      const auto meets = [&place](const QRectF& other) { return other.intersects(place); };
+      if (!room_.contains(place) || std::ranges::any_of(taken_, meets)) continue;
+      return taken_.emplace_back(place);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  QRectF room_;
+  QFontMetricsF metrics_;
+  std::vector<QRectF> taken_;
+};
+
 bool has_microbatches(const Plan& plan) { return plan.pipeline.shape.microbatches > 1; }
 
 }  // namespace
@@ -167,17 +195,15 @@ void MemoryCurveView::paint_marks(QPainter& painter) const {
     painter.setPen(pen);
     painter.drawLine(QPointF(x_at(position + 0.5), at.top()), QPointF(x_at(position + 0.5), at.bottom() + strip));
   };
-  const auto level = [&](double bytes, const QColor& color, const QString& text, Qt::Alignment side) {
-    const double y = y_of(bytes);
-    painter.setPen(QPen(color, 1, Qt::DashLine));
-    painter.drawLine(QPointF(at.x(), y), QPointF(at.right(), y));
-    painter.drawText(QRectF(at.x() + 4, y - 17, at.width() - 8, 16), side | Qt::AlignBottom,
-                     text.arg(qt(bytes_text(bytes))));
-  };
   const auto held = double(arena().bytes), limit = double(plan_->memory_limit_bytes);
-  level(held, theme().muted, plan_->stack.runs_here() ? tr("arena %1") : tr("with the allocator %1"), Qt::AlignRight);
-  if (limit > 0 && limit <= highest())
-    level(limit, held > limit ? theme().error : theme().muted, tr("a device has %1"), Qt::AlignLeft);
+  const QColor of_limit = held > limit ? theme().error : theme().muted;
+  const auto level = [&](double bytes, const QColor& color) {
+    painter.setPen(QPen(color, 1, Qt::DashLine));
+    painter.drawLine(QPointF(at.x(), y_of(bytes)), QPointF(at.right(), y_of(bytes)));
+  };
+  const bool has_limit = limit > 0 && limit <= highest();
+  level(held, theme().muted);
+  if (has_limit) level(limit, of_limit);
   painter.save();
   painter.setClipRect(at.adjusted(-6, -24, 6, strip));
   if (const std::optional<int> step = position_of(*plan_, workspace_.selection.step(), stage_); step && !chosen_)
@@ -189,14 +215,28 @@ void MemoryCurveView::paint_marks(QPainter& painter) const {
   painter.setBrush(theme().error);
   painter.setPen(QPen(theme().base, 1));
   painter.drawEllipse(point, 4, 4);
-  const QString text = tr("peak %1").arg(qt(bytes_text(bytes)));
-  const double wide = painter.fontMetrics().horizontalAdvance(text) + 10;
-  const double left = point.x() + 8 + wide < at.right() ? point.x() + 8 : point.x() - 8 - wide;
-  const QRectF label(left, std::max(at.top(), point.y() + 4), wide, 17);
-  painter.fillRect(label, mix(theme().base, theme().error, 0.12));
-  painter.setPen(theme().text);
-  painter.drawText(label, Qt::AlignCenter, text);
   painter.restore();
+
+  LabelPlaces places(at.adjusted(0, -4, 0, 0), painter.fontMetrics());
+  const QString peak = tr("peak %1").arg(qt(bytes_text(bytes)));
+  const double below = std::max(at.top(), point.y() + 4);
+  if (at.left() <= point.x() && point.x() <= at.right())
+    if (const auto place = places.take(peak, {{point.x() + 8, below, false}, {point.x() - 8, below, true}})) {
+      painter.fillRect(*place, mix(theme().base, theme().error, 0.12));
+      painter.setPen(theme().text);
+      painter.drawText(*place, Qt::AlignCenter, peak);
+    }
+  const auto label = [&](double of, const QColor& color, const QString& text, double near, double far) {
+    const auto at_end = [&](double x, double y) { return LabelPlaces::Corner{x, y, x == at.right()}; };
+    const double above = y_of(of) - LabelPlaces::height - 1, beneath = y_of(of) + 1;
+    const auto place =
+        places.take(text, {at_end(near, above), at_end(near, beneath), at_end(far, above), at_end(far, beneath)});
+    painter.setPen(color);
+    if (place) painter.drawText(*place, Qt::AlignCenter, text);
+  };
+  const QString holds = plan_->stack.runs_here() ? tr("arena %1") : tr("with the allocator %1");
+  if (has_limit) label(limit, of_limit, tr("a device has %1").arg(qt(bytes_text(limit))), at.left(), at.right());
+  label(held, theme().muted, holds.arg(qt(bytes_text(held))), at.right(), at.left());
 }
 
 void MemoryCurveView::paintEvent(QPaintEvent*) {

@@ -1,7 +1,5 @@
 #include <QKeyEvent>
-#include <QMouseEvent>
 #include <QPainter>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -24,9 +22,8 @@ constexpr double fewest_bytes = 4096;
 
 }  // namespace
 
-MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
+MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent) : PanZoomCanvas(parent), workspace_(workspace) {
   setObjectName("memoryLife");
-  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Buffers of the arena over the instructions of the program"));
   set_key_help(this, tr("Memory: arena"),
                {{tr("Arrows"), tr("pan")},
@@ -88,25 +85,10 @@ void MemoryLife::show_window(MemoryWindow window) {
   rebuild();
 }
 
-void MemoryLife::zoom_steps(double factor, double about) {
-  if (!plan_) return;
-  MemoryWindow window = window_;
-  window.first_step = about - (about - window.first_step) * factor;
-  window.last_step = about + (window.last_step - about) * factor;
-  show_window(window);
-}
-
-void MemoryLife::zoom_bytes(double factor, double about) {
-  if (!plan_) return;
-  MemoryWindow window = window_;
-  window.low = about - (about - window.low) * factor;
-  window.high = about + (window.high - about) * factor;
-  show_window(window);
-}
-
 // By shares of what is seen.
-void MemoryLife::pan(const MemoryWindow& from, double steps, double bytes) {
+void MemoryLife::pan(double steps, double bytes) {
   if (!plan_) return;
+  const MemoryWindow& from = window_;
   const double by_steps = steps * (from.last_step - from.first_step + 1), by_bytes = bytes * (from.high - from.low);
   show_window({from.first_step + by_steps, from.last_step + by_steps, from.low + by_bytes, from.high + by_bytes});
 }
@@ -196,52 +178,41 @@ QString MemoryLife::tip_at(const QPointF& point) {
 
 void MemoryLife::resizeEvent(QResizeEvent*) { rebuild(); }
 
-void MemoryLife::wheelEvent(QWheelEvent* event) {
+// With Ctrl the bytes, else the steps.
+void MemoryLife::zoom_about(double factor, const QPointF& point, Qt::KeyboardModifiers keys) {
+  if (!plan_) return;
   const QRectF at = body();
-  const double factor = std::pow(0.998, event->angleDelta().y());
-  const double across = std::clamp((event->position().x() - at.x()) / at.width(), 0.0, 1.0);
-  if (event->modifiers() & Qt::ControlModifier) {
-    zoom_bytes(factor, bytes_under(std::clamp(event->position().y(), at.top(), at.bottom())));
-  } else {
-    zoom_steps(factor, window_.first_step + across * (window_.last_step - window_.first_step));
-  }
-  event->accept();
+  const auto zoom = [factor](double& first, double& last, double share) {
+    const double about = first + std::clamp(share, 0.0, 1.0) * (last - first);
+    first = about - (about - first) / factor;
+    last = about + (last - about) / factor;
+  };
+  MemoryWindow window = window_;
+  if (keys & Qt::ControlModifier) zoom(window.low, window.high, (at.bottom() - point.y()) / at.height());
+  else zoom(window.first_step, window.last_step, (point.x() - at.x()) / at.width());
+  show_window(window);
 }
 
-void MemoryLife::mousePressEvent(QMouseEvent* event) {
-  drag_.press(*event);
-  dragged_window_ = window_;
+void MemoryLife::click(const QPointF& point) {
+  if (!plan_ || !body().contains(point)) return;
+  workspace_.selection.select_step(step_at(*plan_, unfolded(sequence(), step_under(point.x())), stage_));
 }
 
-void MemoryLife::mouseReleaseEvent(QMouseEvent* event) {
-  if (!drag_.release(*event) || !plan_ || !body().contains(event->position())) return;
-  workspace_.selection.select_step(step_at(*plan_, unfolded(sequence(), step_under(event->position().x())), stage_));
-}
-
-void MemoryLife::mouseMoveEvent(QMouseEvent* event) {
-  if (!drag_.move(*event)) return;
-  const QPointF by = drag_.from() - event->position();
-  pan(dragged_window_, by.x() / body().width(), -by.y() / body().height());
-}
+void MemoryLife::drag(const QPointF& by, const QPointF&) { pan(-by.x() / body().width(), by.y() / body().height()); }
 
 void MemoryLife::show_all() {
   if (plan_) show_window(whole_life(arena()));
 }
 
-void MemoryLife::mouseDoubleClickEvent(QMouseEvent*) { show_all(); }
-
 void MemoryLife::keyPressEvent(QKeyEvent* event) {
-  const auto zoom = [&](double factor) {
-    if (event->modifiers() & Qt::ControlModifier) return zoom_bytes(factor, (window_.low + window_.high) / 2);
-    zoom_steps(factor, (window_.first_step + window_.last_step) / 2);
-  };
+  const auto zoom = [&](double factor) { zoom_about(factor, body().center(), event->modifiers()); };
   switch (event->key()) {
-    case Qt::Key_Plus: return zoom(0.7);
-    case Qt::Key_Minus: return zoom(1 / 0.7);
-    case Qt::Key_Left: return pan(window_, -0.125, 0);
-    case Qt::Key_Right: return pan(window_, 0.125, 0);
-    case Qt::Key_Up: return pan(window_, 0, 0.125);
-    case Qt::Key_Down: return pan(window_, 0, -0.125);
+    case Qt::Key_Plus: return zoom(1 / 0.7);
+    case Qt::Key_Minus: return zoom(0.7);
+    case Qt::Key_Left: return pan(-0.125, 0);
+    case Qt::Key_Right: return pan(0.125, 0);
+    case Qt::Key_Up: return pan(0, 0.125);
+    case Qt::Key_Down: return pan(0, -0.125);
     case Qt::Key_Home: return show_all();
     default: QWidget::keyPressEvent(event);
   }

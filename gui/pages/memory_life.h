@@ -1,11 +1,9 @@
 #pragma once
 
-#include <QWidget>
 #include <vector>
 
-#include "gui/look/drag.h"
 #include "gui/look/kept_picture.h"
-#include "gui/look/tip_widget.h"
+#include "gui/look/pan_zoom_canvas.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/memory_geometry.h"
 
@@ -14,22 +12,21 @@ namespace shardscope {
 // The life of the arena, in a pipeline that of a stage: each buffer a rectangle over steps (to the right) and offsets
 // (upwards); those too thin for it are summed. The wheel zooms the steps about the cursor, with Ctrl the bytes;
 // dragging and arrow keys pan, + and - zoom, Home or a double click shows all again.
-class MemoryLife : public TipWidget {
+class MemoryLife : public PanZoomCanvas {
   Q_OBJECT
  public:
   explicit MemoryLife(Workspace& workspace, QWidget* parent = nullptr);
   QSize minimumSizeHint() const override { return {280, 80}; }
+  void show_all() override;
   QRectF body() const;  // where buffers are drawn, in widget coordinates
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void zoom_about(double factor, const QPointF& point, Qt::KeyboardModifiers keys) override;
+  void drag(const QPointF& by, const QPointF& to) override;
+  void click(const QPointF& point) override;
   void keyPressEvent(QKeyEvent* event) override;
   QString tip_at(const QPointF& point) override;
 
@@ -41,10 +38,7 @@ class MemoryLife : public TipWidget {
   QString buffer_text(const Buffer& buffer) const;
   void rebuild();
   void show_window(MemoryWindow window);  // as much of it as there is
-  void show_all();
-  void zoom_steps(double factor, double about);
-  void zoom_bytes(double factor, double about);
-  void pan(const MemoryWindow& from, double steps, double bytes);
+  void pan(double steps, double bytes);
   int step_under(double x) const;
   double bytes_under(double y) const;
   void paint_axes(QPainter& painter) const;
@@ -57,8 +51,6 @@ class MemoryLife : public TipWidget {
   MemoryPicture picture_;
   KeptPicture drawn_;
   std::vector<CategoryBytes> live_;
-  Drag drag_;
-  MemoryWindow dragged_window_;
 };
 
 }  // namespace shardscope

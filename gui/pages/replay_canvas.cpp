@@ -1,9 +1,6 @@
 #include "gui/pages/replay_canvas.h"
 
-#include <QMouseEvent>
 #include <QPainter>
-#include <QWheelEvent>
-#include <cmath>
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
@@ -18,7 +15,8 @@ constexpr double margin = 34, largest_replay_cell = 110, most_enlarged = 160;
 
 }  // namespace
 
-ReplayCanvas::ReplayCanvas(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
+ReplayCanvas::ReplayCanvas(Workspace& workspace, QWidget* parent) : PanZoomCanvas(parent), workspace_(workspace) {
+  setFocusPolicy(Qt::NoFocus);  // the keys are the player's
   setObjectName("replayCanvas");
   setAccessibleName(tr("The mesh, with the pieces that its devices exchange"));
   connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
@@ -86,7 +84,7 @@ void ReplayCanvas::paintEvent(QPaintEvent*) {
   paint_mesh_axes(painter, whole & room(), picture_, replay_->plan->mesh, theme());
 }
 
-void ReplayCanvas::zoom_about(double factor, const QPointF& point) {
+void ReplayCanvas::zoom_about(double factor, const QPointF& point, Qt::KeyboardModifiers) {
   const MeshPlace whole = fit(picture_, room(), largest_replay_cell);
   zoom_.zoom(factor, point, most_enlarged / whole.cell);
   zoom_.keep_in(whole.rect({0, 0, picture_.width, picture_.height}), room());
@@ -104,27 +102,12 @@ void ReplayCanvas::show_all() {
 
 void ReplayCanvas::resizeEvent(QResizeEvent*) { show_all(); }
 
-void ReplayCanvas::wheelEvent(QWheelEvent* event) {
-  zoom_about(std::pow(1.002, event->angleDelta().y()), event->position());
-  event->accept();
+void ReplayCanvas::drag(const QPointF& by, const QPointF&) {
+  zoom_.pan(by);
+  zoom_about(1, {});
 }
 
-void ReplayCanvas::mousePressEvent(QMouseEvent* event) { drag_.press(*event); }
-
-void ReplayCanvas::mouseMoveEvent(QMouseEvent* event) {
-  const std::optional<QPointF> by = drag_.move(*event);
-  if (!by) return;
-  zoom_.pan(*by);
-  zoom_.keep_in(fit(picture_, room(), largest_replay_cell).rect({0, 0, picture_.width, picture_.height}), room());
-  still_.forget();
-  update();
-}
-
-void ReplayCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  if (drag_.release(*event)) workspace_.selection.select_device(device_under(event->position()));
-}
-
-void ReplayCanvas::mouseDoubleClickEvent(QMouseEvent*) { show_all(); }
+void ReplayCanvas::click(const QPointF& point) { workspace_.selection.select_device(device_under(point)); }
 
 QString ReplayCanvas::tip_at(const QPointF& point) {
   const std::optional<int> device = device_under(point);

@@ -3,9 +3,8 @@
 #include <memory>
 #include <optional>
 
-#include "gui/look/drag.h"
 #include "gui/look/kept_picture.h"
-#include "gui/look/tip_widget.h"
+#include "gui/look/pan_zoom_canvas.h"
 #include "gui/pages/layout_zoom.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/mesh_painter.h"
@@ -15,7 +14,7 @@ namespace shardscope {
 
 // The mesh on which a replay is played. The wheel zooms about the cursor, dragging pans, a click selects a device: then
 // the arrows of its pieces alone are drawn.
-class ReplayCanvas : public TipWidget {
+class ReplayCanvas : public PanZoomCanvas {
   Q_OBJECT
  public:
   explicit ReplayCanvas(Workspace& workspace, QWidget* parent = nullptr);
@@ -25,7 +24,7 @@ class ReplayCanvas : public TipWidget {
   void show_pieces(std::shared_ptr<const std::vector<TimedPiece>> pieces);
   void show_moment(const ReplayMoment& moment);
   void zoom(double factor);
-  void show_all();
+  void show_all() override;
 
   QSize minimumSizeHint() const override { return {180, 120}; }
   QRectF device_rect(int device) const;
@@ -33,18 +32,15 @@ class ReplayCanvas : public TipWidget {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void zoom_about(double factor, const QPointF& point, Qt::KeyboardModifiers keys = {}) override;
+  void drag(const QPointF& by, const QPointF& to) override;
+  void click(const QPointF& point) override;
   QString tip_at(const QPointF& point) override;
 
  private:
   QRectF room() const;
   MeshPlace place() const;
   std::optional<int> device_under(const QPointF& point) const;
-  void zoom_about(double factor, const QPointF& point);
 
   Workspace& workspace_;
   std::shared_ptr<const Replay> replay_;
@@ -53,7 +49,6 @@ class ReplayCanvas : public TipWidget {
   std::shared_ptr<const std::vector<TimedPiece>> pieces_;
   PictureZoom zoom_;
   KeptPicture still_;  // the devices where they stay as they are
-  Drag drag_;
 };
 
 }  // namespace shardscope

@@ -15,7 +15,6 @@
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/look/key_help.h"
-#include "gui/look/path_label.h"
 
 namespace shardscope {
 namespace {

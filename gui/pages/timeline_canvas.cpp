@@ -32,8 +32,6 @@ constexpr double high_pitch = 35, low_pitch = 20;
 constexpr double labelled_row = 16;    // slices of lower rows have no text
 constexpr double labelled_slice = 64;  // pixels
 
-double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
-
 }  // namespace
 
 TimelineCanvas::TimelineCanvas(Workspace& workspace, QWidget* parent)
@@ -215,20 +213,15 @@ void TimelineCanvas::paint_phases(QPainter& painter) const {
   }
 }
 
+std::vector<LegendEntry> TimelineCanvas::legend() const {
+  const auto is_of_stream = [](const Row& row) { return !row.stream.isEmpty(); };
+  return timeline_legend(colors_, measured_ != nullptr, std::ranges::any_of(rows_, is_of_stream));
+}
+
 QString TimelineCanvas::heading() const {
   double predicted = 0;
   for (const PredictedStep& stage : *predicted_) predicted = std::max(predicted, stage.seconds);
-  const MeasuredStep::Exposed exposed = measured_->exposed();
-  QStringList words{tr("training step %1: %2 (%3)")
-                        .arg(trace_->step)
-                        .arg(qt(seconds_text(measured_->seconds)), qt(ratio_text(measured_->seconds, predicted)))};
-  if (const int late = measured_->late_rank(); late >= 0)
-    words << tr("rank %1 is late: %2 of all waiting is for it")
-                 .arg(late)
-                 .arg(qt(share_text(share(measured_->ranks[size_t(late)].delayed_others, measured_->waited))));
-  words << tr("exposed communication %1 (waiting %2, transfer %3)")
-               .arg(qt(share_text(exposed.all())), qt(share_text(exposed.waiting)), qt(share_text(exposed.transfer)));
-  return words.join(QString::fromUtf8("  \u00b7  "));
+  return step_heading(*measured_, trace_->step, predicted);
 }
 
 void TimelineCanvas::paint_heading(QPainter& painter) const {
@@ -252,7 +245,7 @@ TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
   const bool is_late = row.rank == measured_->late_rank();
   return {(is_piped ? tr("rank %1, stage %2").arg(row.rank).arg(row.stage) : tr("rank %1").arg(row.rank)) +
               (is_late ? tr(" (late)") : QString()),
-          tr("waits %1").arg(qt(share_text(share(part[size_t(TimePart::waiting)], measured_->seconds)))), is_late};
+          tr("waits %1").arg(qt(share_text(part_of(part[size_t(TimePart::waiting)], measured_->seconds)))), is_late};
 }
 
 void TimelineCanvas::paint_title(QPainter& painter, size_t index) const {
@@ -352,30 +345,6 @@ void TimelineCanvas::paint_found(QPainter& painter) const {
       painter.fillRect(QRectF(std::max(place.left(), x_at(start)), timeline_ruler - 4, 2, 6), theme().accent);
     }
   }
-}
-
-std::vector<LegendEntry> TimelineCanvas::legend() const {
-  std::vector<LegendEntry> entries;
-  const auto add = [&entries](const QColor& color, const QString& text, bool is_low) {
-    entries.push_back({text, [color, is_low](QPainter& painter, const QRectF& box) {
-                         painter.fillRect(is_low ? box.adjusted(0, 5, 0, 0) : box, color);
-                       }});
-  };
-  if (measured_) add(mix(theme().warning, theme().window, 0.45), tr("waiting"), true);
-  const auto moving = std::ranges::find_if(colors_.legend, &TimelineColor::is_moving);
-  const auto is_of_stream = [](const Row& row) { return !row.stream.isEmpty(); };
-  if (moving != colors_.legend.end() && std::ranges::any_of(rows_, is_of_stream)) {
-    const QColor strong = moving->color, faint = mix(theme().window, strong, pale);
-    entries.push_back({tr("exposed, pale: hidden behind work"), [strong, faint](QPainter& painter, const QRectF& box) {
-                         painter.fillRect(box.adjusted(0, 0, -box.width() / 2, 0), strong);
-                         painter.fillRect(box.adjusted(box.width() / 2, 0, 0, 0), faint);
-                       }});
-  }
-  for (size_t i = colors_.legend.size(); i-- > 0;)
-    if (colors_.legend[i].is_moving) add(colors_.legend[i].color, qt(colors_.legend[i].label), false);
-  for (const TimelineColor& color : colors_.legend)
-    if (!color.is_moving) add(color.color, qt(color.label), false);
-  return entries;
 }
 
 int TimelineCanvas::legend_room() const {

@@ -8,6 +8,7 @@
 #include "engine/session/messages.h"
 #include "gui/look/legend.h"
 #include "gui/look/time_canvas.h"
+#include "gui/pages/timeline_legend.h"
 #include "gui/pages/timeline_words.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/timeline_colors.h"

@@ -24,6 +24,20 @@ std::vector<TrackSlice> slices_of(const TimelineRow& row, const SequenceInstruct
 
 }  // namespace
 
+QString step_heading(const MeasuredStep& measured, int64_t step, double predicted) {
+  const MeasuredStep::Exposed exposed = measured.exposed();
+  QStringList words{QObject::tr("training step %1: %2 (%3)")
+                        .arg(step)
+                        .arg(qt(seconds_text(measured.seconds)), qt(ratio_text(measured.seconds, predicted)))};
+  if (const int late = measured.late_rank(); late >= 0)
+    words << QObject::tr("rank %1 is late: %2 of all waiting is for it")
+                 .arg(late)
+                 .arg(qt(share_text(part_of(measured.ranks[size_t(late)].delayed_others, measured.waited))));
+  words << QObject::tr("exposed communication %1 (waiting %2, transfer %3)")
+               .arg(qt(share_text(exposed.all())), qt(share_text(exposed.waiting)), qt(share_text(exposed.transfer)));
+  return words.join(QString::fromUtf8("  \u00b7  "));
+}
+
 QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessage* trace, const TimelineRow& row,
                   int number) {
   const TrackSlice& slice = row.track->slices()[size_t(number)];

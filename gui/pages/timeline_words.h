@@ -18,8 +18,12 @@ struct TimelineRow {
   QString stream = {};  // whose transfers these are; empty: what the stage or rank does
 };
 
+inline double part_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
 // What a person reads of a time line of `plan`; `trace`: that its rows of ranks are of.
 
+// How long a training step took beside what was predicted, in seconds, which rank is late, and what is exposed.
+QString step_heading(const MeasuredStep& measured, int64_t step, double predicted);
 // All that is known of the instruction that a slice of a row is of, for its tool tip.
 QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessage* trace, const TimelineRow& row,
                   int slice);

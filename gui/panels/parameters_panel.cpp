@@ -20,7 +20,7 @@ namespace shardscope {
 namespace {
 
 constexpr int narrowest_panel = 220;
-constexpr int narrowest_name = 124;
+constexpr int narrowest_name = 96;
 constexpr int most_unfolded = 400;  // rows
 
 }  // namespace
@@ -82,7 +82,7 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
       give_spec(workspace_, targets, spec);
   });
   tree_->setUniformRowHeights(true);
-  tree_->setIndentation(14);
+  tree_->setIndentation(10);
   tree_->setEditTriggers(QAbstractItemView::EditKeyPressed | QAbstractItemView::DoubleClicked |
                          QAbstractItemView::SelectedClicked);
   tree_->setFrameShape(QFrame::NoFrame);
@@ -178,17 +178,28 @@ void ParametersPanel::unfold() {
   if (model_->count() <= most_unfolded) tree_->expandAll();
 }
 
+// Of the arrays that are seen; names of groups go on over the empty cells behind them.
+int ParametersPanel::widest_name() const {
+  int widest = narrowest_name;
+  for (QModelIndex row = tree_->indexAt({0, 0}); row.isValid(); row = tree_->indexBelow(row)) {
+    const QRect place = tree_->visualRect(row);
+    if (place.top() > tree_->viewport()->height()) break;
+    const bool is_group = !is_array(row.data(ParameterModel::array_role).value<ArrayRef>());
+    if (!is_group)
+      widest = std::max(widest, place.left() + tree_->fontMetrics().horizontalAdvance(row.data().toString()) + 14);
+  }
+  return widest;
+}
+
 void ParametersPanel::fit_columns() {
   if (by_hand_ || fitting_ || delegate_->is_open()) return;
   fitting_ = true;
   const auto wanted = [this](int column, int least, int most) {
-    return std::clamp(static_cast<const QAbstractItemView*>(tree_)->sizeHintForColumn(column) + 10, least, most);
+    return std::clamp(static_cast<const QAbstractItemView*>(tree_)->sizeHintForColumn(column) + 2, least, most);
   };
   const int spec = wanted(ParameterModel::spec_column, 84, 190), shape = wanted(ParameterModel::shape_column, 60, 110);
-  const int name = wanted(ParameterModel::name_column, narrowest_name, 240);
-  const int width = tree_->viewport()->width(), room = width - spec - shape;
-  const int narrowest = std::min(name, std::max(narrowest_name, width / 2));  // shapes scroll before names are cut
-  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest, name));
+  const int room = tree_->viewport()->width() - spec - shape;  // so that shapes are seen
+  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest_name, widest_name()));
   tree_->setColumnWidth(ParameterModel::spec_column, spec);
   tree_->setColumnWidth(ParameterModel::shape_column, shape);
   fitting_ = false;

@@ -41,6 +41,7 @@ class ParametersPanel : public QWidget {
   void filter_by(const QString& text);
   QModelIndex first_array() const;
   void unfold();
+  int widest_name() const;
   void fit_columns();  // until the person has set a width by hand, and not under an open editor
   void follow_selection();
   void take_selection();

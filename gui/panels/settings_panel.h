@@ -5,8 +5,7 @@
 #include <QWidget>
 #include <map>
 
-#include "gui/document/edits.h"
-#include "gui/panels/shown_options.h"
+#include "gui/panels/settings_fields.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
@@ -36,19 +35,9 @@ class SettingsPanel : public QWidget {
   QString field_at(const QString& place) const;  // around a place of the run file, or the first below it; empty: none
   void rebuild();
   void rebuild_if_other();
-  void add_rematerialisation(const std::string& policy);
-  void show_rematerialisation(const std::string& policy);
-  void add_overlap(OverlapMode overlap);
-  void add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>& mesh_axes);
-  void show_zero(const ZeroConfig& zero);
-  void add_pipeline(const std::vector<MeshAxis>& mesh_axes);
-  void show_pipeline(const PipelineConfig& pipeline);
-  void take_layers(const QString& text);
   void add_title(const QString& title, const QString& name = {});
-  void add_group(OptionGroup group, const QString& title);
-  void add_number(const QString& label, const QString& place, int64_t value, void (*set)(Document&, int64_t));
-  void add_field(const QString& label, const QString& place, QWidget* field, const QString& tip);
-  QWidget* option_field(OptionGroup group, const ShownOption& option);
+  void add_fields(std::vector<SettingsField> fields);
+  void show_values();
   QString layout_signature() const;
 
   Workspace& workspace_;
@@ -57,8 +46,7 @@ class SettingsPanel : public QWidget {
   QWidget* body_ = nullptr;  // all fields
   QFormLayout* form_ = nullptr;
   QString signature_;
-  std::map<QString, QWidget*> fields_;
-  std::map<QString, QString> tips_;
+  std::map<QString, SettingsField> fields_;  // by place
 };
 
 }  // namespace shardscope

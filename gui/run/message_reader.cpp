@@ -79,11 +79,6 @@ void MessageReader::forget() {
   bytes_ = 0;
 }
 
-void MessageReader::wait() {
-  thread_.wait();
-  give_out(true);
-}
-
 std::optional<MessageReader::News> MessageReader::next() {
   const std::lock_guard lock(mutex_);
   if (news_.empty()) return std::nullopt;
@@ -94,10 +89,10 @@ std::optional<MessageReader::News> MessageReader::next() {
 
 void MessageReader::receive() {
   is_announced_ = false;
-  if (!gives_out_later_) give_out(false);
+  if (!gives_out_later_) give_out();
 }
 
-void MessageReader::give_out(bool all) {
+void MessageReader::give_out() {
   QElapsedTimer since;
   since.start();
   bool has_taken = false;
@@ -115,11 +110,11 @@ void MessageReader::give_out(bool all) {
       has_taken = true;
       if (news->is_end) ended_();
     }
-    if (all || gives_out_later_ || (given < most_a_turn && since.elapsed() < turn_ms)) continue;
+    if (given < most_a_turn && since.elapsed() < turn_ms) continue;
     gives_out_later_ = true;
     in_later_iteration(this, [this] {
       gives_out_later_ = false;
-      give_out(false);
+      give_out();
     });
     break;
   }

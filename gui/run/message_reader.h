@@ -34,8 +34,6 @@ class MessageReader : public QObject {
   void end() { read({}, true); }
   // Nothing of what was fed is reported any more.
   void forget();
-  // Tells what was fed, before it returns.
-  void wait();
 
   bool is_busy() const { return reading_ > 0; }
   bool is_full() const { return bytes_ > most_bytes; }  // whoever feeds should wait for taken()
@@ -57,7 +55,7 @@ class MessageReader : public QObject {
   void read(const QByteArray& bytes, bool is_end);
   void decode(std::deque<News>& news, const QByteArray& bytes, int number);
   void receive();
-  void give_out(bool all);
+  void give_out();
   std::optional<News> next();
 
   std::function<void(Message)> take_;

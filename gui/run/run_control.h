@@ -1,32 +1,25 @@
 #pragma once
 
-#include <QLocalSocket>
 #include <QObject>
-#include <QProcess>
 #include <QTimer>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "gui/run/fit_point.h"
-#include "gui/run/message_reader.h"
+#include "gui/run/printed_lines.h"
+#include "gui/run/run_connection.h"
 #include "gui/run/run_directory.h"
+#include "gui/run/run_phase.h"
 #include "gui/run/run_record.h"
 #include "gui/run/run_store.h"
+#include "gui/run/train_process.h"
 
 namespace shardscope {
 
-// Where a run's checkpoints go; an empty folder: nowhere.
-struct CheckpointSettings {
-  QString folder;
-  int save_every = 0;  // steps; 0: at the end alone
-  int keep = 3;
-  int max_restarts = 0;  // after a rank was lost: from the newest checkpoint, or anew
-};
-
 // Starts, watches and ends one training run: `shardrun train FILE --socket PATH` in a process of its own, its messages
-// over a local socket. All asynchronous; this process never calls MPI. A run can be left to go on without this window,
-// and another one can attach to it: by what the history of its file says of it.
+// over a local socket. All asynchronous: nothing here waits for a process, and this process never calls MPI. A run can
+// be left to go on without this window, and another one can attach to it: by what the history of its file says of it.
 class RunControl : public QObject {
   Q_OBJECT
  public:
@@ -37,8 +30,8 @@ class RunControl : public QObject {
   explicit RunControl(QString program, QObject* parent = nullptr);
   ~RunControl() override;
 
-  State state() const { return state_; }
-  bool is_active() const;  // until the process has ended, too
+  State state() const;
+  bool is_active() const;  // until nothing of it is awaited, its process neither
   const RunRecord& record() const { return record_; }
   // The config of this run and the plan that was shown when it started.
   const std::shared_ptr<const Plan>& plan() const { return plan_; }
@@ -60,15 +53,14 @@ class RunControl : public QObject {
   // is named, also from one of other data where those are allowed. Without effect while one is active.
   void start(std::shared_ptr<const Plan> plan, const QString& checkpoint = {}, bool allow_changed_data = false);
   // Asks the run to end after its current step and its last checkpoint, which may take as long as they do; a second
-  // call ends it at once.
+  // call ends it at once, by force where it does not do so itself; one that was attached to is left then.
   void stop();
   // Stops the processes of the run where they are, or lets them go on; only of one that this window has started, and
   // whose ranks train.
   void toggle_pause();
   bool can_pause() const;
-  bool is_paused() const { return paused_; }
-  // Ends the run at once and waits until nothing of it is left. From one that was attached to, this window goes away,
-  // after that has ended where it was asked to.
+  bool is_paused() const { return is<run_phase::Paused>(); }
+  // What both calls of stop() do; leaves a run that was attached to.
   void end_now();
   // Watches a run that goes on without a window. `plan`: of its file as it is now, dropped where the run's is another.
   void attach(const StoredRun& run, std::shared_ptr<const Plan> plan);
@@ -77,8 +69,8 @@ class RunControl : public QObject {
   bool is_attached() const { return attached_; }
   // The plan that an attached run turned out to be of.
   void take_plan(std::shared_ptr<const Plan> plan);
-  // Lets the run go on when this process ends; false, and as before, where it does not answer.
-  bool leave();
+  // Lets the run go on when this process ends, and watches it no more. leaveAnswered() follows.
+  void leave();
 
   // Asks the run for all steps of a span of its past (RunRecord::look_at).
   void look_at(RunRecord::StepRange steps);
@@ -89,65 +81,61 @@ class RunControl : public QObject {
 
  signals:
   void stateChanged();
+  // False, and all is as before, where the run does not answer. One that has been attached to needs not, nor one that
+  // has ended: there it is true before leave() returns.
+  void leaveAnswered(bool is_left);
   // A run that was attached to without a plan has said what it is of (record().hello).
   void greeted();
   // The record has grown. Said a few times a second at most, however fast the steps are.
   void received();
 
  private:
-  bool send(const Request& request);  // false without a connection
-  void resume();                      // after a pause
-  bool ask_to_end();                  // as it was requested
+  template <class Phase>
+  bool is() const {
+    return std::holds_alternative<Phase>(phase_);
+  }
+  void enter(RunPhase phase);
   void begin(std::shared_ptr<const Plan> plan, const StoredRun& stored, bool attached);
+  void start_process(TrainProcess process);
+  void resume();  // after a pause
+  void signal(int signal);
+  void force_end();
+  bool ask_to_end();  // as it was requested
   void take(Message message);
-  void take_message(Message message);  // of the socket
+  void take_read(Message& message);
+  void take_printed(bool is_last);
   void refuse_connection(const QString& why);
   QString no_run_text() const;
   void ask_for_missing();
-  void set_state(State state);
-  void connect_socket();
-  void socket_connected();
-  void read_socket();
-  void read_output(bool is_last = false);
-  void socket_closed();
-  void socket_failed(QLocalSocket::LocalSocketError why);
-  void connection_ended();  // and all it reported is taken
-  void process_ended();
+  void run_absent();
+  void run_gone();
+  void connection_ended();
+  bool is_kept() const;  // it has said that it goes on
+  void answer_leave();
   void finish();
+  void fail(const QString& message);
+  void close_run(RunEnd end);  // nothing of it is awaited any more
   // Removes what ended runs that were left have in their folders: again and again, for a process may outlive its last
   // word.
   void clear_away();
-  void fail(const QString& message);
-  void close_run();
-  void drop_connection();
-  std::unique_ptr<QProcess> make_process();
   bool is_elsewhere() const { return attached_ && stored_.id.isEmpty(); }
-  QString file(const char* name) const { return stored_.directory + '/' + name; }
-  QStringList checkpoint_arguments(const QString& checkpoint) const;
 
   QString program_;
   CheckpointSettings checkpoints_;
-  State state_ = State::idle;
+  RunPhase phase_;
   RunRecord record_;
   std::vector<FitPoint> fit_;
   std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<RunDirectory> directory_;
-  std::unique_ptr<QProcess> process_;
   RunStore store_;
   StoredRun stored_;
-  QLocalSocket socket_;
-  MessageReader reader_;
-  QTimer connect_timer_;
-  QTimer announce_timer_;
-  QTimer clear_timer_;
+  bool attached_ = false;  // to it, which this window has not started or has left
+  std::unique_ptr<RunDirectory> directory_;
+  TrainProcess process_;  // null where nothing of it is awaited
+  RunConnection connection_;
+  PrintedLines printed_;
+  QTimer announce_timer_, clear_timer_;
+  QTimer leave_timer_;                               // runs until a run has answered that is to be left
   std::vector<std::pair<StoredRun, int>> to_clear_;  // and how often it is tried
-  QByteArray output_;                                // of a line that has not ended
-  qint64 output_read_ = 0;                           // of the file
-  bool stop_requested_ = false, kill_requested_ = false;
-  bool attached_ = false, paused_ = false;
-  bool has_greeted_ = false;        // in this connection
-  bool has_reported_past_ = false;  // likewise: a snapshot
-  bool process_ended_ = false;      // of this run; its last messages may still be on the way
 };
 
 }  // namespace shardscope

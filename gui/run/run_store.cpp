@@ -32,13 +32,12 @@ QString StoredRun::label() const {
 }
 
 bool StoredRun::is_running() const {
-  if (socket.isEmpty() || !QFileInfo::exists(socket)) return false;
   QLocalSocket client;
-  client.connectToServer(socket);
-  return client.waitForConnected(20);
+  if (!socket.isEmpty()) client.connectToServer(socket);
+  return client.state() != QLocalSocket::UnconnectedState;  // connecting: others stand in line there
 }
 
-bool StoredRun::is_left() const { return !directory.isEmpty() && QFileInfo::exists(directory + '/' + run_files::left); }
+bool StoredRun::is_left() const { return !directory.isEmpty() && QFileInfo::exists(file(run_files::left)); }
 
 bool remove_left(const StoredRun& run) { return run.directory.isEmpty() || remove_run_directory(run.directory); }
 

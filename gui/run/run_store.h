@@ -26,9 +26,10 @@ struct StoredRun {
   QString socket;     // where it can be watched while it goes on
   QString directory;  // that was made for it; goes with the run
 
-  QString label() const;    // "12:04:33, data 4 x model 2"
-  bool is_running() const;  // somebody answers at its socket
-  bool is_left() const;     // to go on without a window; else it is that of the window which started it
+  QString file(const char* name) const { return directory + '/' + name; }  // of run_files
+  QString label() const;                                                   // "12:04:33, data 4 x model 2"
+  bool is_running() const;                                                 // somebody answers at its socket
+  bool is_left() const;  // to go on without a window; else it is that of the window which started it
 };
 
 // Removes what was made for a run that nobody watched to its end, and nothing else; false where something is left.

@@ -131,6 +131,7 @@ FoundChart::FoundChart(const StrategySearch& search, QWidget* parent)
   later_.setSingleShot(true);
   later_.setInterval(refresh_after_ms);
   connect(&later_, &QTimer::timeout, this, &FoundChart::refresh);
+  click_.setObjectName("click");
   click_.setSingleShot(true);
   connect(&click_, &QTimer::timeout, this, [this] {
     if (pressed_) emit pinWanted(*pressed_);

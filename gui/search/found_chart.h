@@ -75,7 +75,7 @@ class FoundChart : public QChartView {
   std::vector<LegendEntry> legend_;
   std::vector<int> shown_;
   std::optional<int> row_, pressed_;
-  QTimer later_, click_;
+  QTimer later_, click_{this};
 };
 
 }  // namespace shardscope

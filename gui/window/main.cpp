@@ -263,8 +263,13 @@ void end_on_signals(MainWindow& window) {
   if (::pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) return;
   auto* notifier = new QSocketNotifier(signal_pipe[0], QSocketNotifier::Read, &window);
   QObject::connect(notifier, &QSocketNotifier::activated, &window, [&window] {
-    window.workspace().run.end_now();
-    QApplication::exit(interrupted);
+    RunControl& run = window.workspace().run;
+    const auto end = [&run] {
+      if (!run.is_active()) QApplication::exit(interrupted);
+    };
+    QObject::connect(&run, &RunControl::stateChanged, &window, end);
+    run.end_now();
+    end();
   });
   struct sigaction action {};
   action.sa_handler = [](int) { [[maybe_unused]] const auto written = ::write(signal_pipe[1], "", 1); };

@@ -4,6 +4,7 @@
 #include <QClipboard>
 #include <QCloseEvent>
 #include <QDragEnterEvent>
+#include <QEventLoop>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPointer>
@@ -352,9 +353,15 @@ bool MainWindow::may_end_run() {
   box.setDefaultButton(QMessageBox::Cancel);
   box.exec();
   if (proceed && box.clickedButton() == proceed) {
-    if (run.leave()) return true;
-    notice_->say(tr("The run does not answer; it has not begun yet. Try again."));
-    return false;
+    std::optional<bool> is_left;
+    QEventLoop answering;
+    connect(&run, &RunControl::leaveAnswered, &answering, [&](bool answer) {
+      is_left = answer;
+      answering.quit();
+    });
+    detach();
+    if (!is_left) answering.exec(QEventLoop::ExcludeUserInputEvents);
+    return is_left.value_or(false);
   }
   if (box.standardButton(box.clickedButton()) != QMessageBox::Close) return false;
   return stops_run();
@@ -378,29 +385,37 @@ void MainWindow::stop_run() {
 void MainWindow::detach() {
   RunControl& run = workspace_->run;
   if (!run.is_active()) return;
-  notice_->say(run.leave() ? tr("The run goes on without this window.")
-                           : tr("The run does not answer; it has not begun yet. Try again."));
+  const auto say = [this](bool is_left) {
+    notice_->say(is_left ? tr("The run goes on without this window.")
+                         : tr("The run does not answer; it has not begun yet. Try again."));
+  };
+  connect(&run, &RunControl::leaveAnswered, this, say, Qt::SingleShotConnection);
+  run.leave();
 }
 
 // The step that it is in, and its last checkpoint, may take long: the window stays and says so.
 bool MainWindow::stops_run() {
   RunControl& run = workspace_->run;
   if (run.state() != RunControl::State::stopping) run.stop();
-  const auto is_over = [&run] { return !run.is_active() && run.record().is_over; };
   QMessageBox box(QMessageBox::Information, tr("Stopping"),
                   tr("The run stops after this step and its last checkpoint."), QMessageBox::NoButton, this);
   box.setObjectName("stopping");
   box.setInformativeText(tr("The window closes when it has ended."));
-  const QPushButton* at_once = box.addButton(tr("&End at once"), QMessageBox::DestructiveRole);
+  QPushButton* at_once = box.addButton(tr("&End at once"), QMessageBox::DestructiveRole);
   QPushButton* keep = box.addButton(tr("&Keep the window"), QMessageBox::RejectRole);
   box.setDefaultButton(keep);
   box.setEscapeButton(keep);
-  connect(&run, &RunControl::stateChanged, &box, [&] {
-    if (is_over()) box.accept();
+  disconnect(at_once, &QPushButton::clicked, nullptr, nullptr);  // the box stays
+  connect(at_once, &QPushButton::clicked, &box, [&] {
+    at_once->setEnabled(false);
+    box.setText(tr("The run is ended at once."));
+    run.stop();
   });
-  if (!is_over()) box.exec();
-  if (box.clickedButton() == at_once) run.end_now();
-  return box.clickedButton() == at_once || is_over();
+  connect(&run, &RunControl::stateChanged, &box, [&] {
+    if (!run.is_active()) box.accept();
+  });
+  if (run.is_active()) box.exec();
+  return !run.is_active();
 }
 
 void MainWindow::keep_history() {

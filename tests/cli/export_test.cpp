@@ -15,6 +15,7 @@
 #include "engine/machine/machine_file.h"
 #include "engine/session/recorded_run.h"
 #include "tests/cli/small_run.h"
+#include "tests/cli/terminal.h"
 #include "tests/export/event_reader.h"
 
 namespace export_test {
@@ -314,29 +315,20 @@ class ExportTest : public QObject {
     QFETCH(QByteArray, until);
     const QString out = path("lasting.json");
     const QStringList before = names_in(folder_.path());
-    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-    QVERIFY(terminal >= 0 && ::grantpt(terminal) == 0 && ::unlockpt(terminal) == 0);
-    const int kept = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    Terminal terminal;
+    QVERIFY(terminal.is_open());
     QProcess process;
-    process.setStandardErrorFile(::ptsname(terminal));
+    process.setStandardErrorFile(terminal.path());
     process.setChildProcessModifier([] { ::signal(SIGINT, SIG_DFL); });
     process.start(QCoreApplication::applicationFilePath(),
                   {"export", preset("parallax_decoder"), "--set", "model.num_layers=1000", "--to", "perfetto", out});
-    QByteArray said;
     bool is_asked = false;
-    const auto listen = [&] {
-      char block[4096];
-      for (ssize_t count; (count = ::read(terminal, block, sizeof block)) > 0;) said.append(block, count);
-    };
     while (!process.waitForFinished(20) && process.state() != QProcess::NotRunning) {
-      listen();
-      if (until.isEmpty() || is_asked || !said.contains(until)) continue;
+      if (!terminal.said().contains(until) || until.isEmpty() || is_asked) continue;
       is_asked = ::kill(static_cast<pid_t>(process.processId()), SIGINT) == 0;
     }
     const ProgramResult result = finish(process);
-    listen();
-    ::close(kept);
-    ::close(terminal);
+    const QByteArray said = terminal.said();
     if (until.isEmpty()) {
       QVERIFY2(result.code == 0 && said.contains("planning") && said.contains("writing") && said.contains(" %"),
                said.constData());

@@ -2,12 +2,15 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTemporaryFile>
 #include <QtTest>
+#include <algorithm>
 #include <csignal>
 
 #include "tests/cli/program.h"
+#include "tests/cli/terminal.h"
 
 namespace search_test {
 
@@ -73,13 +76,20 @@ class SearchTest : public QObject {
   void what_an_interrupted_search_found_is_printed_and_written() {
     const QTemporaryDir folder;
     const QString out = folder.filePath("best.json");
-    for (int delay = 200;; delay *= 2) {
+    for (int part = 1;; part = std::min(2 * part, 64)) {
+      Terminal terminal;
       QProcess process;
+      process.setStandardErrorFile(terminal.path());
       process.start(QCoreApplication::applicationFilePath(),
                     {"search", preset("llama_tiny"), "--devices", "64", "--machine", "dgx_h100", "--json", "--write",
                      out, "--threads", "1"});
-      QVERIFY(process.waitForStarted());
-      QTest::qWait(delay);
+      const QRegularExpression share("searching (\\d+) %");
+      const auto has_come_to = [&] {
+        for (auto each = share.globalMatch(QString::fromUtf8(terminal.said())); each.hasNext();)
+          if (each.next().captured(1).toInt() >= part) return true;
+        return process.state() == QProcess::NotRunning;
+      };
+      QVERIFY(QTest::qWaitFor(has_come_to, 120'000));
       ::kill(static_cast<pid_t>(process.processId()), SIGINT);
       const ProgramResult result = finish(process);
       QVERIFY2(result.code != 0, "the search ended before its interrupt");

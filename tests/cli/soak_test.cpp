@@ -191,7 +191,7 @@ class Training {
   // Holds the ranks once all steps are done, until release(): so all clients can be waited for.
   void attend() {
     std::map<int, int> ranks;
-    int64_t measured = 0, begun_ns = 0;
+    int64_t measured = 0, begun_ns = 0, messages = 0;
     const auto handle = [&](const Message& message, const KnownSteps& known) {
       if (auto* snapshot = std::get_if<SnapshotMessage>(&message)) {
         for (const RankStateMessage& rank : snapshot->ranks) ranks[rank.rank] = rank.pid;
@@ -215,8 +215,15 @@ class Training {
         }
       }
       if (!ranks_.empty() && known.has_all(steps_)) attended_all_ = true;
+      if (++messages % 100 == 0) set_hundreds(messages / 100);
     };
     read_all(handle, attended_);
+    set_hundreds(-1);
+  }
+
+  void set_hundreds(int64_t count) {
+    hundreds_ = count;
+    hundreds_.notify_all();
   }
 
   void release() const {
@@ -230,11 +237,13 @@ class Training {
     read_all(handle, late_);
   }
 
+  // Two messages or so while the client that reads all has read a hundred.
   void read_slowly() {
     for (;;) {
       RunClient client(socket());
       if (!client.is_open()) return;
-      while (client.read_some(200) > 0) ::usleep(2000);
+      while (client.read_some(200) > 0)
+        if (const int64_t count = hundreds_; count >= 0) hundreds_.wait(count);
     }
   }
 
@@ -247,6 +256,7 @@ class Training {
   Growth growth_;
   double seconds_ = 0;
   std::atomic<bool> attended_all_ = false, late_has_all_ = false;
+  std::atomic<int64_t> hundreds_ = 0;  // of messages that the client that reads all has read; -1: it is at the end
 };
 
 }  // namespace

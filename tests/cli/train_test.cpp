@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <QDir>
+#include <QElapsedTimer>
 #include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -363,7 +364,9 @@ void TrainTest::a_pause_stops_the_ranks_too_for_as_long_as_it_lasts() {
   };
   QVERIFY(eventually([&] { return look_at_process(pid).info.state == 'T'; }));
   QVERIFY(eventually([&] { return all_are(true); }));
-  QTest::qWait(1000);
+  QElapsedTimer stopped;
+  stopped.start();
+  QVERIFY(eventually([&] { return stopped.elapsed() > 1000; }));  // five times the deadline
   process.readAllStandardOutput();
   ::kill(pid, SIGCONT);
   QVERIFY(eventually([&] { return process.readAllStandardOutput().count("Epoch") > 3; }));
@@ -377,11 +380,14 @@ void TrainTest::a_pause_stops_the_ranks_too_for_as_long_as_it_lasts() {
 void TrainTest::a_pause_that_ends_at_once_stops_nothing() {
   const Scratch scratch;
   QProcess process;
-  start_endless_training(process);
+  const std::vector<ProcessId> started = start_endless_training(process);
   const auto pid = static_cast<pid_t>(process.processId());
   for (int i = 0; i < 20; ++i) {
+    const int stopping = i % (static_cast<int>(started.size()) + 1);  // none yet, some, all of the processes
     ::kill(pid, SIGTSTP);
-    QThread::usleep(static_cast<unsigned long>(100 * i));  // while the ranks are being stopped, too
+    QVERIFY(eventually([&] {
+      return std::ranges::count_if(started, [](const ProcessId& one) { return state_of(one) == 'T'; }) >= stopping;
+    }));
     ::kill(pid, SIGCONT);
     process.readAllStandardOutput();
     QVERIFY(eventually([&] { return process.readAllStandardOutput().contains("Epoch"); }));

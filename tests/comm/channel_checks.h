@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <random>
-#include <thread>
 
 #include "tests/comm/collective_checks.h"
 
@@ -162,7 +160,7 @@ class TrafficRank {
 
   bool chance(uint64_t one_in) { return random_() % one_in == 0; }
   void dawdle() {
-    if (chance(4)) std::this_thread::sleep_for(std::chrono::microseconds(random_() % 300));
+    if (chance(4)) give_way(random_() % 30);
     if (chance(2)) all_.progress();
   }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -29,6 +30,11 @@ inline void require(bool holds, const std::string& what) {
 template <class What>
 void require(bool holds, const What& what) requires std::is_invocable_v<What> {
   if (!holds) throw std::runtime_error(what());
+}
+
+// To threads of other ranks, so that their order varies.
+inline void give_way(uint64_t times) {
+  for (; times > 0; --times) std::this_thread::yield();
 }
 
 // Hands out pieces of an arena.

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <chrono>
 #include <deque>
-#include <thread>
 
 #include "tests/base/errors_of.h"
 #include "tests/comm/collective_checks.h"
@@ -81,7 +79,7 @@ inline void check_interleaved(const std::vector<TicketGroup>& groups, std::span<
       open[next].back().start();
       ++starts;
       if (own() % 3 == 0) first.progress();
-      if (own() % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(own() % 300));
+      if (own() % 16 == 0) give_way(own() % 30);
     }
     if (own() % 8 == 0) eagerness = 1 + own() % 8;
     total += open[finished].front().finish();

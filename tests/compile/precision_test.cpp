@@ -182,7 +182,8 @@ class PrecisionTest : public QObject {
   void what_is_written_is_read_again() {
     RunConfig config = llama({"precision.compute=bf16", "precision.moments=bf16"});
     QVERIFY(parse_run_config(write_run_config(config), "f") == config);
-    config.precision = {.recipe = "bf16_mixed"};
+    config.precision = {};
+    config.precision.recipe = "bf16_mixed";
     QVERIFY(write_run_config(config).find(R"("precision": "bf16_mixed")") != std::string::npos);
     QVERIFY(parse_run_config(write_run_config(config), "f") == config);
   }

@@ -93,11 +93,10 @@ class ExportTest : public QObject {
   template <class Dialog, class Act>
   void answer(Act act) {
     QTimer::singleShot(0, this, [this, act] {
-      for (int tries = 0; tries < 100; ++tries) {
-        if (auto* dialog = qobject_cast<Dialog*>(QApplication::activeModalWidget())) return act(*dialog);
-        QTest::qWait(20);
-      }
-      QFAIL("there is no dialog");
+      Dialog* dialog = nullptr;
+      const auto is_there = [&] { return (dialog = qobject_cast<Dialog*>(QApplication::activeModalWidget())); };
+      QVERIFY2(QTest::qWaitFor(is_there, 60000), "there is no dialog");
+      act(*dialog);
     });
   }
 

@@ -251,6 +251,26 @@ class FieldsTest : public WindowCase {
     QTRY_VERIFY(!editor());
   }
 
+  void shapes_are_seen_beside_names_and_specs_in_a_small_window() {
+    close_window();
+    open_window(compiled_plans(), load_preset(default_preset), {1280, 800});
+    const QHeaderView& header = *tree()->header();
+    const auto end_of = [&](int column) { return header.sectionViewportPosition(column) + header.sectionSize(column); };
+    QTRY_VERIFY(tree()->viewport()->width() > 300);
+    QTRY_VERIFY(end_of(ParameterModel::shape_column) <= tree()->viewport()->width());
+    QVERIFY(!planner().parameters().empty());
+    for (const ParameterInfo& parameter : planner().parameters()) {
+      workspace().selection.select_array(ParameterRef{parameter.path});
+      const QModelIndex name = tree()->currentIndex().siblingAtColumn(ParameterModel::name_column);
+      QVERIFY(name.data(Qt::ToolTipRole).toString().endsWith(QString::fromStdString(parameter.path.back())));
+      const QString shape = name.siblingAtColumn(ParameterModel::shape_column).data().toString();
+      QVERIFY(!shape.isEmpty());
+      QVERIFY(tree()->fontMetrics().horizontalAdvance(shape) < tree()->columnWidth(ParameterModel::shape_column));
+      const int room = tree()->columnWidth(ParameterModel::name_column) - tree()->visualRect(name).left();
+      QVERIFY(room > tree()->fontMetrics().horizontalAdvance("kernel"));
+    }
+  }
+
   void f2_edits_the_spec_from_any_column_and_its_width_stays_meanwhile() {
     const QModelIndex row = tree()->currentIndex();
     for (const int column : {ParameterModel::name_column, ParameterModel::shape_column, ParameterModel::spec_column}) {

@@ -6,6 +6,7 @@
 
 #include "engine/base/units.h"
 #include "engine/compile/document_of.h"
+#include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/flow_canvas.h"
 #include "gui/pages/flow_page.h"

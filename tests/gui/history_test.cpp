@@ -155,8 +155,8 @@ class HistoryTest : public QObject {
 
   void the_newest_runs_are_kept_in_order_with_what_they_are() {
     for (size_t i = 0; i < RunStore::most_runs + 3; ++i) {
-      store().add(*plan_, {}, {});
-      QTest::qWait(2);
+      const QDateTime started = store().add(*plan_, {}, {}).started;
+      QTRY_VERIFY(QDateTime::currentDateTime() > started);
     }
     const std::vector<StoredRun> runs = store().runs();
     QCOMPARE(runs.size(), RunStore::most_runs);
@@ -170,7 +170,6 @@ class HistoryTest : public QObject {
 
   void ticked_runs_are_laid_over_the_curves_of_the_run_at_hand() {
     const StoredRun first = record_run(12, 5);
-    QTest::qWait(2);
     record_run(20, 4);
     panel_->set_store(store());
     tab()->refresh();
@@ -297,6 +296,7 @@ class HistoryTest : public QObject {
     client->write(QByteArray::fromStdString(to_json_line(FinishedMessage{RunEnd::stopped, 1})));
     client->flush();
     delete client;
+    QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);  // for which the window waits
     panel_.reset();
     run_.reset();
     QVERIFY(!QDir(left.directory).exists());
@@ -318,7 +318,6 @@ class HistoryTest : public QObject {
   void every_run_that_was_left_can_be_attached_to_and_the_newest_is_offered() {
     std::array<QLocalServer, 2> servers;
     for (QLocalServer& server : servers) {
-      QTest::qWait(2);
       const QString directory = make_left(server, QString("left%1").arg(&server - servers.data()));
       store().add(*plan_, server.fullServerName(), directory);
     }
@@ -336,10 +335,8 @@ class HistoryTest : public QObject {
   void the_runs_of_a_draft_are_those_of_the_file_that_it_is_saved_as() {
     const RunStore draft = store(), file(folder_->filePath("file"));
     const StoredRun done = record_run(3, 5);
-    QTest::qWait(2);
     QLocalServer server, other;
     const StoredRun left = draft.add(*plan_, server.fullServerName(), make_left(server));
-    QTest::qWait(2);
     QVERIFY(other.listen(folder_->filePath("other")));
     const StoredRun of_another_window = draft.add(*plan_, other.fullServerName(), {});
     file.take_over(draft, {});

@@ -16,6 +16,7 @@
 #include "gui/search/search_page.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
+#include "tests/gui/painted_texts.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
@@ -103,6 +104,43 @@ class MemoryTest : public WindowCase {
       array |= is_array(workspace().selection.array());
     }
     QVERIFY(kinds.size() > 1 && array && step);
+  }
+
+  void no_label_of_the_curve_hides_another() {
+    RunConfig config = made::small_gpt(2, 2, 2);
+    config.machine = dgx_h100_of(int64_t{80} << 30);
+    open(config);
+    const double held = double(plan().totals.device_bytes);
+    MemoryCurveView view(workspace());
+    for (const double share : {0.6, 0.9, 0.98, 1.0, 1.02, 1.1, 1.6}) {
+      config.machine = dgx_h100_of(int64_t(held * share));
+      open(config);
+      view.show();
+      QTRY_VERIFY_WITH_TIMEOUT(view.plan() == workspace().planner.plan() && view.is_settled(), patience);
+      for (const QSize size : {QSize(240, 120), QSize(380, 160), QSize(640, 300), QSize(1400, 260)}) {
+        view.resize(size);
+        for (const double span : {1.0, 0.3, 0.05}) {
+          const double peak = view.curve().peak + 0.5, seen = span * view.seconds();
+          view.show_window(peak - 0.2 * seen, peak + 0.8 * seen);
+          QPicture picture;
+          QPainter painter(&picture);
+          view.render(&painter, {}, {}, QWidget::DrawChildren);
+          painter.end();
+          const TextsOf texts(picture);
+          const QString where =
+              QString("%1 of it, %2 x %3, %4").arg(share).arg(size.width()).arg(size.height()).arg(span);
+          if (size.width() >= 640)
+            QVERIFY2(texts.has("peak ") && texts.has("a device has ") && texts.has("arena "), qPrintable(where));
+          for (const PaintedText& label : texts.list()) {
+            if (!QStringList{"peak", "a", "arena"}.contains(label.text.section(' ', 0, 0))) continue;
+            for (const PaintedText& other : texts.list()) {
+              const QRectF both = label.place.adjusted(1, 3, -1, -3) & other.place.adjusted(1, 3, -1, -3);
+              QVERIFY2(&label == &other || both.isEmpty(), qPrintable(where + ": " + label.text + ", " + other.text));
+            }
+          }
+        }
+      }
+    }
   }
 
   void the_peak_is_marked_where_it_is() {

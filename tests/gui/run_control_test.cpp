@@ -1,7 +1,10 @@
+#include <signal.h>
+
 #include <QDir>
 #include <QFile>
 #include <QLocalServer>
 #include <QLocalSocket>
+#include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
@@ -36,6 +39,27 @@ class RunControlTest : public QObject {
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()).split('\n') : QStringList();
   }
   void end_process() { QFile::remove(path("running")); }
+  // Of the script, once it has come to its socket.
+  pid_t process() {
+    QFile file(path("arguments.pid"));
+    return file.open(QIODevice::ReadOnly) ? static_cast<pid_t>(file.readAll().trimmed().toInt()) : 0;
+  }
+
+  // A run of which so many steps are known; `client` is its end of the connection.
+  void run_steps(int64_t steps, QLocalSocket*& client) {
+    client = accept();
+    QVERIFY(client);
+    send(client, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
+    send(client, snapshot(steps));
+    send(client, step(steps));
+    QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), steps + 1, patience);
+    QCOMPARE(run_->state(), RunControl::State::running);
+  }
+
+  static Request next_request(QLocalSocket* client) {
+    const bool came = QTest::qWaitFor([client] { return client->canReadLine(); }, patience);
+    return came ? parse_request(client->readLine().toStdString()) : Request::steps(-1, -1);
+  }
 
   // The next client's connection.
   QLocalSocket* accept() {
@@ -72,7 +96,9 @@ class RunControlTest : public QObject {
     QVERIFY(running.open(QIODevice::WriteOnly) && script.open(QIODevice::WriteOnly));
     const QString text =
         "#!/bin/sh\ntrap 'echo > %3.paused' TSTP\ntrap 'echo > %3.resumed' CONT\nprintf '%s\\n' \"$@\" > %3\n"
-        "ln -s %1 \"$4\"\nwhile [ -e %2 ]; do sleep 0.01; done\n";
+        "echo $$ > %3.pid\n[ -e %3.stubborn ] && trap 'echo > %3.terminated' TERM\n"
+        "ln -s %1 \"$4\"\nwhile [ -e %2 ]; do sleep 0.01; done\n"
+        "[ ! -e %3.words ] || { cat %3.words >&2; exit 3; }\n";
     script.write(text.arg(path("socket"), path("running"), path("arguments")).toUtf8());
     script.close();
     script.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
@@ -216,25 +242,25 @@ class RunControlTest : public QObject {
     QVERIFY(std::ranges::is_sorted(steps));
     QCOMPARE(lines, 1);
     reader.feed(QByteArray::fromStdString(to_json_line(step(50))));
-    reader.wait();
+    QTRY_VERIFY_WITH_TIMEOUT(!reader.is_busy(), patience);
     QCOMPARE(steps.back(), int64_t{50});
     reader.feed(QByteArray::fromStdString(to_json_line(step(51))));
     reader.forget();
     reader.feed(QByteArray::fromStdString(to_json_line(step(52))));
-    reader.wait();
+    QTRY_VERIFY_WITH_TIMEOUT(!reader.is_busy(), patience);
     QCOMPARE(steps.size(), size_t{52});
     QCOMPARE(steps.back(), int64_t{52});
     QVERIFY(broken.isEmpty());
     const QByteArray next = QByteArray::fromStdString(to_json_line(step(53)));
     reader.feed(QByteArray("no message\n").repeated(MessageReader::most_bad_lines + 1) + next);
     reader.feed(next);
-    reader.wait();
+    QTRY_VERIFY_WITH_TIMEOUT(!reader.is_busy(), patience);
     QCOMPARE(broken.size(), 1);
     QCOMPARE(lines, 2 + MessageReader::most_bad_lines);
     QCOMPARE(steps.size(), size_t{52});
     reader.end();
     reader.feed(next);  // of another connection
-    reader.wait();
+    QTRY_VERIFY_WITH_TIMEOUT(!reader.is_busy(), patience);
     QCOMPARE(steps.back(), int64_t{53});
   }
 
@@ -285,11 +311,14 @@ class RunControlTest : public QObject {
     QVERIFY(client);
     send(client, snapshot(3));
     QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{3}, patience);
-    send(client, LogMessage{LogMessage::supervisor, std::string(keep_note)});
-    client->flush();
     const StoredRun left = run_->stored();
-    QVERIFY(!left.is_left());
-    QVERIFY(run_->leave());
+    QSignalSpy answers(run_.get(), &RunControl::leaveAnswered);
+    run_->leave();
+    QVERIFY(next_request(client) == Request::keep);
+    QVERIFY(run_->is_active() && answers.isEmpty() && !left.is_left());
+    send(client, LogMessage{LogMessage::supervisor, std::string(keep_note)});
+    QTRY_COMPARE_WITH_TIMEOUT(answers.count(), 1, patience);
+    QVERIFY(answers.at(0).at(0).toBool());
     QVERIFY(left.is_left() && !run_->is_active());
     QCOMPARE(run_->state(), RunControl::State::idle);
     run_->start(plan_);
@@ -334,22 +363,142 @@ class RunControlTest : public QObject {
   }
 
   void stop_waits_for_the_step_however_long_it_takes_and_a_second_one_ends_the_run_at_once() {
-    QLocalSocket* client = accept();
-    QVERIFY(client);
-    send(client, snapshot(3));
-    send(client, step(3));
-    QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
-    const auto next_request = [&] { return parse_request(client->readLine().toStdString()); };
+    QLocalSocket* client = nullptr;
+    run_steps(3, client);
     run_->stop();
-    QTRY_VERIFY_WITH_TIMEOUT(client->canReadLine(), patience);
-    QVERIFY(next_request() == Request::stop);
+    QVERIFY(next_request(client) == Request::stop);
     QVERIFY2(run_->state_text().contains("Stop again ends"), qPrintable(run_->state_text()));
-    QVERIFY(!QTest::qWaitFor([&] { return client->canReadLine(); }, 11000));
+    send(client, step(4));
+    QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{5}, patience);
     QCOMPARE(run_->state(), RunControl::State::stopping);
     run_->stop();
-    QTRY_VERIFY_WITH_TIMEOUT(client->canReadLine(), patience);
-    QVERIFY(next_request() == Request::kill);
+    QVERIFY(next_request(client) == Request::kill);
     QCOMPARE(run_->state_text(), QString("ending at once"));
+    run_->stop();
+    send(client, FinishedMessage{RunEnd::stopped, 5});
+    QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::stopped, patience);
+    QVERIFY2(run_->is_active(), "its process has not ended");
+    QVERIFY2(!client->canReadLine(), "a third call asks for nothing more");
+  }
+
+  void a_run_that_does_not_end_at_once_is_ended_by_force() {
+    QVERIFY(QFile(path("arguments.stubborn")).open(QIODevice::WriteOnly));
+    end_process();
+    QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
+    QVERIFY(QFile(path("running")).open(QIODevice::WriteOnly));
+    run_->start(plan_);
+    QLocalSocket* client = nullptr;
+    run_steps(3, client);
+    run_->end_now();
+    QVERIFY(next_request(client) == Request::stop && next_request(client) == Request::kill);
+    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(path("arguments.terminated")), patience);
+    QVERIFY(run_->is_active());
+    QTRY_COMPARE_WITH_TIMEOUT(::kill(process(), 0), -1, patience);
+    client->disconnectFromServer();
+    QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
+    QCOMPARE(run_->state(), RunControl::State::stopped);
+  }
+
+  void an_attached_run_that_does_not_end_at_once_is_left() {
+    QLocalSocket* client = nullptr;
+    run_steps(3, client);
+    StoredRun attached = run_->stored();
+    attached.directory.clear();
+    RunControl other(path("nothing"));
+    other.attach(attached, plan_);
+    client = accept();
+    QVERIFY(client);
+    other.stop();
+    other.stop();
+    QVERIFY(next_request(client) == Request::stop && next_request(client) == Request::kill);
+    QVERIFY(other.is_active());
+    QTRY_COMPARE_WITH_TIMEOUT(other.state(), RunControl::State::idle, patience);
+    QVERIFY2(run_->is_active(), "it goes on");
+  }
+
+  void a_program_that_cannot_be_started_is_a_failed_run_that_leaves_nothing() {
+    RunControl other(path("nothing"));
+    other.start(plan_);
+    const QString directory = other.stored().directory;
+    QTRY_COMPARE_WITH_TIMEOUT(other.state(), RunControl::State::failed, patience);
+    QVERIFY2(other.state_text().contains("nothing could not be started"), qPrintable(other.state_text()));
+    QVERIFY(!other.is_active() && other.record().is_over && !QDir(directory).exists());
+  }
+
+  void a_run_whose_process_is_killed_has_failed() {
+    QLocalSocket* client = nullptr;
+    run_steps(3, client);
+    const QString directory = run_->stored().directory;
+    ::kill(process(), SIGKILL);
+    client->disconnectFromServer();
+    QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
+    QCOMPARE(run_->state(), RunControl::State::failed);
+    QCOMPARE(run_->state_text(), QString("shardrun was killed"));
+    QVERIFY(!QDir(directory).exists());
+  }
+
+  void a_run_that_ends_without_a_word_has_failed_by_what_its_program_wrote() {
+    QLocalSocket* client = accept();
+    QVERIFY(client);
+    QFile words(path("arguments.words"));
+    QVERIFY(words.open(QIODevice::WriteOnly) && words.write("first\nit is so\n") > 0);
+    words.close();
+    end_process();
+    client->disconnectFromServer();
+    QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
+    QCOMPARE(run_->state_text(), QString("shardrun ended with code 3: it is so"));
+    QCOMPARE(run_->record().log.front().text, std::string("first"));
+  }
+
+  void a_run_that_does_not_answer_is_not_left() {
+    QSignalSpy answers(run_.get(), &RunControl::leaveAnswered);
+    run_->leave();  // nothing is connected
+    QCOMPARE(answers.count(), 1);
+    QLocalSocket* client = nullptr;
+    run_steps(3, client);
+    run_->leave();
+    QTRY_COMPARE_WITH_TIMEOUT(answers.count(), 2, patience);
+    QVERIFY(!answers.at(0).at(0).toBool() && !answers.at(1).at(0).toBool());
+    QCOMPARE(run_->state(), RunControl::State::running);
+    QVERIFY(!run_->stored().is_left());
+  }
+
+  void a_run_that_ends_while_it_is_to_be_left_has_been_left() {
+    QLocalSocket* client = nullptr;
+    run_steps(3, client);
+    QSignalSpy answers(run_.get(), &RunControl::leaveAnswered);
+    run_->leave();
+    send(client, FinishedMessage{RunEnd::finished, 4});
+    end_process();
+    client->disconnectFromServer();
+    QTRY_COMPARE_WITH_TIMEOUT(answers.count(), 1, patience);
+    QVERIFY(answers.at(0).at(0).toBool() && !run_->is_active());
+    QCOMPARE(run_->state(), RunControl::State::finished);
+  }
+
+  void a_run_of_a_window_that_goes_is_terminated_and_nothing_is_waited_for() {
+    QLocalSocket* client = nullptr;
+    run_steps(3, client);
+    const QString directory = run_->stored().directory;
+    run_->toggle_pause();
+    run_.reset();
+    QVERIFY(!QDir(directory).exists());
+    QTRY_COMPARE_WITH_TIMEOUT(::kill(process(), 0), -1, patience);
+  }
+
+  void what_has_ended_is_not_revived() {
+    RunControl other(path("nothing"));
+    other.begin_replay(plan_);
+    QCOMPARE(other.state(), RunControl::State::starting);
+    other.receive(step(0));
+    QVERIFY(other.state() == RunControl::State::running && other.is_active() && !other.can_pause());
+    other.receive(FinishedMessage{RunEnd::interrupted, 1});
+    QVERIFY(other.state() == RunControl::State::stopped && !other.is_active());
+    other.receive(step(1));
+    other.stop();
+    other.toggle_pause();
+    other.end_now();
+    QVERIFY(other.state() == RunControl::State::stopped && !other.is_active());
   }
 
   void a_stop_that_was_asked_for_while_the_connection_was_away_is_reported_when_it_comes_again() {

@@ -72,7 +72,7 @@ class Folder {
     CheckpointIndex index;
     for (const State& state : forward.graph->states) {
       if (!state.path[state.path.size() - 2].starts_with("lora_"))
-        index.states.push_back({forward.graph->name(state), forward.graph->type(state.before)});
+        index.states.push_back({forward.graph->name(state), forward.graph->type(state.before), false, {}});
     }
     std::vector<ExportedArray> arrays = exported_arrays(index, experts());
     std::vector<NamedArray> named;

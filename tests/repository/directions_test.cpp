@@ -336,6 +336,16 @@ class DirectionsTest : public QObject {
     QVERIFY(!including("mpi\\.h", anywhere).isEmpty());
   }
 
+  void the_window_waits_for_no_process_no_connection_and_no_time() {
+    static const QRegularExpression wait("\\b(waitFor[A-Z]\\w*|m?sleep|usleep|sleep_for|sleep_until)\\s*\\(");
+    QStringList wrong;
+    for (const Source& source : sources())
+      if (source.folder.startsWith("gui/"))
+        for (auto match = wait.globalMatch(without_comments(source.text)); match.hasNext();)
+          wrong << source.path + " calls " + match.next().captured(1);
+    QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
+  }
+
   void one_file_alone_includes_onednn() {
     QSet<QString> files;
     for (const QString& line : including("(oneapi/)?dnnl.*", anywhere)) files.insert(line.section(' ', 0, 0));

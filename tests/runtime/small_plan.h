@@ -62,7 +62,7 @@ class SmallPlan {
 
   Instruction& slice(std::vector<int> operands, std::vector<int> results) {
     std::vector<MovedArray> moved(operands.size());
-    return add(Slice{std::move(operands), std::move(results), std::move(moved)});
+    return add(Slice{std::move(operands), std::move(results), std::move(moved), {}});
   }
 
   // Its start, with its done behind it.
