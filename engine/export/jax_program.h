@@ -12,7 +12,7 @@ namespace shardscope {
 // `shardrun train`, from seeds alone. It takes --steps N and --write-specs FILE (see engine/export/jax_specs_file.h).
 //
 // Tells how much of it is done. Throws Failure with all that JAX cannot express, at places in the run file:
-// not_exportable (a model without an original in Flax, a pipeline, ...); and with every fault of the config.
+// not_exportable (a pipeline, an op without text in JAX, ...); and with every fault of the config.
 std::string jax_program(
     const RunConfig& config, const std::function<void(double share)>& tell = [](double) {});
 
