@@ -222,7 +222,7 @@ class JaxProgramTest : public QObject {
     for (int step = 0; step < one.steps; ++step) {
       for (size_t metric = 0; metric < plan.metrics.size(); ++metric) {
         const QString name = QString::fromStdString(plan.metrics[metric].name);
-        if (name.startsWith("val_")) continue;
+        if (name.startsWith("val_") || name == "expert_imbalance" || name == "dropped_tokens") continue;
         QVERIFY2(theirs[step].contains(name), qPrintable(name));
         const double got = theirs[step][name].toDouble();
         const double expected = ours.steps[static_cast<size_t>(step)].metrics[metric].value;
