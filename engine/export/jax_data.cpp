@@ -58,7 +58,7 @@ def batches():
         yield {"inputs": numpy.float32(x[chosen]), "targets": numpy.float32(y[chosen])}
 )";
 
-constexpr std::string_view normal = R"(
+constexpr std::string_view normal_arrays = R"(
 def batches():
     for step in itertools.count():
         keys = jax.random.split(jax.random.fold_in(jax.random.PRNGKey(DATA_SEED), step), len(SHAPES))
@@ -111,7 +111,7 @@ JaxData jax_data(const TrainingData& data) {
   if (kind->name == "zeros") return {jax_lines(zeros, flags), {}};
   if (kind->name == "numpy_batches") return {jax_lines(numpy_batches, flags), {}};
   if (kind->name == "quadratic") return {jax_lines(quadratic, flags), {}};
-  if (kind->name == "normal") return {jax_lines(normal, flags), {{"SHAPES", python_shapes(request)}}};
+  if (kind->name == "normal") return {jax_lines(normal_arrays, flags), {{"SHAPES", python_shapes(request)}}};
   if (kind->name == "ones") return {jax_lines(ones, flags), {{"SHAPES", python_shapes(request)}}};
   if (kind->name == "text" || kind->name == "tokens") {
     const bool bytes = kind->name == "text", wide = !bytes && string_option(options, "dtype") == "uint32";

@@ -6,7 +6,7 @@ namespace shardscope {
 
 ExportKind jax_export() {
   ExportKind kind{"jax",
-                  "a program of JAX and Flax that trains the same, or its mesh and specs alone",
+                  "a program of JAX that trains the same, or its mesh and specs alone",
                   "py",
                   {"program", "specs"},
                   false,

@@ -10,34 +10,43 @@
 #include "engine/compile/training_graph.h"
 #include "engine/export/jax_arrays.h"
 #include "engine/export/jax_data.h"
-#include "engine/export/jax_model.h"
+#include "engine/export/jax_network.h"
+#include "engine/export/jax_op.h"
 #include "engine/export/jax_optimizer.h"
+#include "engine/export/jax_parameters.h"
 #include "engine/export/jax_shardings.h"
 #include "engine/export/jax_source.h"
+#include "engine/graph/op_definition.h"
+#include "models/registry.h"
 
 namespace shardscope {
 
 namespace {
 
-constexpr std::string_view linen_loop = R"(
-def loss_of(params, batch, step):  #? dropout
-    rngs = {"dropout": jax.random.fold_in(jax.random.PRNGKey(SEED), step)}  #? dropout
-    outputs = model.apply(params, batch[MODEL_INPUT], rngs=rngs)  #? dropout
+constexpr std::string_view loop_text = R"(
+def loss_of(params, batch, keys):  #? dropout
 def loss_of(params, batch):  #! dropout
-    outputs = model.apply(params, batch[MODEL_INPUT])  #! dropout
-    outputs = constrain(outputs, OUTPUT_SPEC)  #? output
-    return losses(outputs, batch)
+LOSSES
 
 
-MEAN_GRADIENTS  #? microbatches
+def loss_and_gradients(params, batch, step):  #? dropout
+def loss_and_gradients(params, batch):  #! dropout
+    """The loss, a dict of other metrics, and the gradients; the means over the microbatches."""  #? microbatches
+    """The loss, a dict of other metrics, and the gradients."""  #! microbatches
+    differentiate = jax.value_and_grad(loss_of, has_aux=True)
+    return differentiate(params, batch, dropout_keys(step))  #? dropout  #! microbatches
+    return differentiate(params, batch)  #! dropout  #! microbatches
+    parts = [{name: jnp.split(array, MICROBATCHES)[i] for name, array in batch.items()} for i in range(MICROBATCHES)]  #? microbatches
+    results = [differentiate(params, part, dropout_keys(step, i)) for i, part in enumerate(parts)]  #? dropout  #? microbatches
+    results = [differentiate(params, part) for part in parts]  #! dropout  #? microbatches
+    return jax.tree.map(lambda *terms: sum(terms) / MICROBATCHES, *results)  #? microbatches
 
 
 def train_step(state, batch, step):  #? dropout
 def train_step(state, batch):  #! dropout
     params, optimizer_state = state
-    (loss, metrics), gradients = jax.value_and_grad(loss_of, has_aux=True)(params, batch, step)  #? dropout
-    (loss, metrics), gradients = jax.value_and_grad(loss_of, has_aux=True)(params, batch)  #! dropout  #! microbatches
-    (loss, metrics), gradients = mean_gradients(params, batch)  #? microbatches
+    (loss, metrics), gradients = loss_and_gradients(params, batch, step)  #? dropout
+    (loss, metrics), gradients = loss_and_gradients(params, batch)  #! dropout
     gradients = jax.lax.with_sharding_constraint(gradients, shardings(gradients, "gradients/"))  #? gradients
     updates, optimizer_state = optimizer.update(gradients, optimizer_state, params)
     return (optax.apply_updates(params, updates), optimizer_state), {"loss": loss, **metrics}
@@ -45,9 +54,7 @@ def train_step(state, batch):  #! dropout
 
 def main():
     arguments = parse_arguments()
-    keys = {"params": jax.random.PRNGKey(SEED), "dropout": jax.random.PRNGKey(SEED)}  #? dropout
-    params = jax.jit(model.init)(keys, place_batch(next(batches()))[MODEL_INPUT])  #? dropout
-    params = jax.jit(model.init)(jax.random.PRNGKey(SEED), place_batch(next(batches()))[MODEL_INPUT])  #! dropout
+    params = init_params()
     state = (params, optimizer.init(params))
     state = jax.device_put(state, shardings(state))
     take_step = jax.jit(train_step, donate_argnums=0, out_shardings=(shardings(state), NamedSharding(mesh, P())))
@@ -58,53 +65,6 @@ def main():
         print_step(step, metrics, start)
     if arguments.write_specs:
         write_specs(arguments.write_specs, *state)
-
-
-if __name__ == "__main__":
-    main()
-)";
-
-constexpr std::string_view mean_gradients = R"(def mean_gradients(WEIGHTS, batch):
-    """Losses and gradients of parts of the batch, one after the other; the means."""
-    parts = [{name: jnp.split(array, MICROBATCHES)[i] for name, array in batch.items()} for i in range(MICROBATCHES)]
-    results = [LIBRARY.value_and_grad(loss_of, has_aux=True)(WEIGHTS, part) for part in parts]
-    return jax.tree.map(lambda *terms: sum(terms) / MICROBATCHES, *results))";
-
-constexpr std::string_view nnx_loop = R"(
-def loss_of(model, batch):
-    outputs = model(batch[MODEL_INPUT])
-    outputs = constrain(outputs, OUTPUT_SPEC)  #? output
-    return losses(outputs, batch)
-
-
-MEAN_GRADIENTS  #? microbatches
-
-
-@nnx.jit
-def train_step(model, optimizer, batch):
-    (loss, metrics), gradients = nnx.value_and_grad(loss_of, has_aux=True)(model, batch)  #! microbatches
-    (loss, metrics), gradients = mean_gradients(model, batch)  #? microbatches
-    gradients = jax.lax.with_sharding_constraint(gradients, shardings(gradients, "gradients/"))  #? gradients
-    optimizer.update(model, gradients)
-    for node in (model, optimizer):
-        state = nnx.state(node)
-        nnx.update(node, jax.lax.with_sharding_constraint(state, shardings(state)))
-    return {"loss": loss, **metrics}
-
-
-def main():
-    arguments = parse_arguments()
-    model = MODEL
-    trained = nnx.Optimizer(model, optimizer, wrt=nnx.Param)
-    for node in (model, trained):
-        state = nnx.state(node)
-        nnx.update(node, jax.device_put(state, shardings(state)))
-    for step, batch in zip(range(arguments.steps), batches()):
-        start = time.perf_counter()
-        metrics = train_step(model, trained, place_batch(batch))
-        print_step(step, metrics, start)
-    if arguments.write_specs:
-        write_specs(arguments.write_specs, nnx.state(model), nnx.state(trained))
 
 
 if __name__ == "__main__":
@@ -130,53 +90,21 @@ def parse_arguments():
     return parser.parse_args()
 )";
 
-Error not_exportable(const std::string& message, const std::string& place, const std::string& hint = "") {
-  return {"not_exportable", message, place,
-          (hint.empty() ? "" : hint + "; ") + "page 'specs' has where all arrays lie, of any run"};
-}
-
-bool drops(const RunConfig& config, const OptionList& options) {
-  const OptionValue* rate = find_option(options, "dropout_rate");
-  return !config.deterministic && rate && std::get<double>(*rate) > 0;
-}
-
-std::vector<Error> what_jax_lacks(const RunConfig& config, const JaxModel* model, const OptionList& options) {
+std::vector<Error> what_jax_lacks(const RunConfig& config, const OptionList& options) {
   std::vector<Error> errors;
-  if (!model) {
-    errors.push_back(not_exportable(fmt::format("model '{}' has no original in Flax", config.model.name), "model.name",
-                                    fmt::format("of {} there are", fmt::join(jax_model_names(), ", "))));
-    return errors;
-  }
-  for (const auto& [name, value] : model->only) {
-    const OptionValue& given = *find_option(options, std::string(name));
-    if (given == value) continue;
-    errors.push_back(not_exportable(fmt::format("the model's source in Flax has no {} {}", name, python_value(given)),
-                                    fmt::format("model.{}", name), python_value(value)));
-  }
-  if (model->lacks) {
-    for (const auto& [place, message] : model->lacks(options)) errors.push_back(not_exportable(message, place));
-  }
   if (config.precision != PrecisionConfig{} && config.precision.recipe != "f32") {
-    errors.push_back(not_exportable("types of parameters and gradients are not written in Flax", "precision",
+    errors.push_back(not_exportable("types of parameters and gradients are not written in JAX", "precision",
                                     "\"f32\", or leave it out"));
+  }
+  if (const ModelDefinition* model = find_model(config.model.name);
+      model && model->weights && !model->weights(options).empty()) {
+    errors.push_back(
+        not_exportable("first values from files are not written in JAX", "model.initialise", "\"random\""));
   }
   if (!config.trains()) errors.push_back(not_exportable("the run has no optimizer: there is no training", "optimizer"));
   if (!config.pipeline.axis.empty()) {
     errors.push_back(
         not_exportable("a pipeline is nothing that shardings can say", "pipeline.axis", "an empty axis leaves it out"));
-  }
-  const ScheduleConfig& schedule = config.schedule;
-  if (schedule.rematerialise != "none" && schedule.rematerialise != "full") {
-    errors.push_back(not_exportable("rematerialisation of parts of a layer is not written in Flax",
-                                    "schedule.rematerialise", "\"none\" or \"full\""));
-  }
-  if (schedule.rematerialise == "full" && schedule.rematerialised_layers != 1) {
-    errors.push_back(not_exportable("rematerialisation of several layers at once is not written in Flax",
-                                    "schedule.rematerialised_layers", "1"));
-  }
-  if (schedule.microbatches > 1 && drops(config, options)) {
-    errors.push_back(not_exportable("Flax would drop other elements in microbatches than in the whole batch",
-                                    "schedule.microbatches", "1, or \"deterministic\": true"));
   }
   return errors;
 }
@@ -190,21 +118,19 @@ std::string capitals(std::string name) {
   return name;
 }
 
-std::string constant_value(const OptionValue& value) {
-  if (value == OptionValue(std::string("f32"))) return "jnp.float32";
-  if (value == OptionValue(std::string("bf16"))) return "jnp.bfloat16";
-  return python_value(value);
-}
-
 // Values of the run file, of which the program has those that its text mentions.
 class Constants {
  public:
   void add(const OptionList& options, const std::string& seed) {
     for (const auto& [name, value] : options) {
-      values_.emplace_back(name == "seed" ? seed : capitals(name), constant_value(value));
+      values_.emplace_back(name == "seed" ? seed : capitals(name), python_value(value));
     }
   }
-  void add(std::string name, std::string value) { values_.emplace_back(std::move(name), std::move(value)); }
+  // One that is there stays.
+  void add(std::string name, std::string value) {
+    const bool known = std::ranges::any_of(values_, [&](const auto& one) { return one.first == name; });
+    if (!known) values_.emplace_back(std::move(name), std::move(value));
+  }
 
   std::string mentioned_in(const std::string& text) const {
     std::string lines;
@@ -218,15 +144,35 @@ class Constants {
   std::vector<std::pair<std::string, std::string>> values_;
 };
 
-std::string imports_of(const std::string& text, bool linen) {
+std::string imports_of(const std::string& text) {
   std::string lines;
-  for (const char* name : {"itertools", "math", "re", "time"}) {
+  for (const char* name : {"hashlib", "itertools", "re", "time"}) {
     if (mentions(text, std::string(name) + "\\.")) lines += fmt::format("import {}\n", name);
   }
-  return lines + fmt::format(
-                     "\nimport jax\nimport jax.numpy as jnp\nimport numpy\nimport optax\nfrom flax import {}\n"
-                     "from jax.sharding import Mesh, NamedSharding, PartitionSpec as P\n",
-                     linen ? "linen as nn" : "nnx");
+  return lines +
+         "\nimport jax\nimport jax.numpy as jnp\nimport numpy\nimport optax\n"
+         "from jax.sharding import Mesh, NamedSharding, PartitionSpec as P\n";
+}
+
+// The network without what spreads its tokens over devices, which shardings do in JAX, unless it decides which tokens
+// find room at experts.
+Graph network_of(const RunConfig& config) {
+  ForwardGraph forward = build_forward(config);
+  const ResolvedRun& run = forward.run;
+  Graph graph = run.model->build(run.model_options,
+                                 {run.microbatch_rows, config.deterministic, config.seed, run.sequence_length});
+  const bool counts =
+      std::ranges::any_of(graph.ops, [](const Op& op) { return op.definition->name() == "expert_counts"; });
+  return counts ? std::move(*forward.graph) : graph;
+}
+
+// The model's option that counts its layers.
+std::pair<std::string, int64_t> layers_of(const OptionList& options) {
+  for (const auto& [name, value] : options) {
+    const auto* count = std::get_if<int64_t>(&value);
+    if (count && name.find("layers") != std::string::npos) return {capitals(name), *count};
+  }
+  return {"", -1};
 }
 
 std::string mesh_text(const Mesh& mesh) {
@@ -239,7 +185,7 @@ std::string heading(const RunConfig& config, const Mesh& mesh, bool evaluates) {
   std::string text = fmt::format(R"("""{} on a mesh of {}, written by `shardrun export`.
 
 Trains {} on {} and prints a JSON object a step; the losses are those of `shardrun train`.
-On other devices leave out the two lines that set os.environ. Needs jax, flax and optax.
+On other devices leave out the two lines that set os.environ. Needs jax and optax.
 )",
                                  config.model.name, mesh_text(mesh), counted(config.steps, "step"),
                                  counted(mesh.device_count(), "virtual CPU device"));
@@ -262,55 +208,44 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 std::string jax_program(const RunConfig& config, const std::function<void(double share)>& tell) {
   const JaxArrays arrays = jax_arrays(config);
-  const JaxModel* model = find_jax_model(config.model.name);
-  const OptionList& options = arrays.model_options;
-  std::vector<Error> errors = what_jax_lacks(config, model, options);
+  std::vector<Error> errors = what_jax_lacks(config, arrays.model_options);
   if (!errors.empty()) throw Failure(std::move(errors));
 
-  const bool linen = model->library == JaxModel::Library::linen;
+  const Graph graph = network_of(config);
   const JaxOptimizer optimizer = jax_optimizer(config.optimizer);
-  const JaxShardings shardings = jax_shardings(arrays, optimizer.kept, linen);
+  const JaxShardings shardings = jax_shardings(arrays, optimizer.kept);
   const JaxData data = jax_data(arrays.data);
+  const JaxNetwork network = jax_network(graph, arrays, config.schedule, layers_of(arrays.model_options), tell);
 
   std::set<std::string_view> flags;
-  if (drops(config, options)) flags.insert("dropout");
-  if (config.schedule.rematerialise == "full") flags.insert("remat");
+  if (!network.dropped.empty()) flags.insert("dropout");
   if (config.schedule.microbatches > 1) flags.insert("microbatches");
   if (optimizer.scheduled) flags.insert("scheduled");
-  if (shardings.output) flags.insert("output");
   if (shardings.has_gradients) flags.insert("gradients");
-  if (model->flags) {
-    for (std::string_view flag : model->flags(options)) flags.insert(flag);
-  }
+  std::string loop = jax_lines(loop_text, flags);
+  replace(loop, "LOSSES\n", network.losses);
 
-  std::string instance = jax_lines(model->instance, flags);
-  if (instance.ends_with('\n')) instance.pop_back();
-  std::string loop = jax_lines(linen ? linen_loop : nnx_loop, flags);
-  replace(loop, "MEAN_GRADIENTS", std::string(mean_gradients));
-  replace(loop, "LIBRARY", linen ? "jax" : "nnx");
-  replace(loop, "WEIGHTS", linen ? "params" : "model");
-  replace(loop, "MODEL_INPUT", arrays.data.request.find("tokens") ? "\"tokens\"" : "\"inputs\"");
-  replace(loop, "OUTPUT_SPEC", shardings.output.value_or(""));
-  replace(loop, "MODEL", instance);
-
-  const std::string source = jax_source(model->source, flags, arrays, tell);
-  std::string body =
-      shardings.source + "\n\n" + source + "\n\n" + jax_lines(model->losses, flags) + "\n\n" + data.source + "\n\n";
-  if (linen) body += fmt::format("model = {}\n", instance);
-  body += optimizer.source + "\n\n" + loop;
+  std::string body = shardings.source + "\n\n" +
+                     jax_parameters(graph, config.seed, network.dropped, config.schedule.microbatches) + "\n\n" +
+                     network.source + "\n\n" + data.source + "\n\n" + optimizer.source + jax_frozen_parameters(graph) +
+                     "\n\n" + loop;
   const size_t main = body.rfind("\n\n\ndef main():");
   body.insert(main, "\n\n\n" + jax_lines(tools, flags));
   while (body.find("\n\n\n\n") != std::string::npos) replace(body, "\n\n\n\n", "\n\n\n");
 
   Constants constants;
-  constants.add(options, "SEED");
+  constants.add(arrays.model_options, "SEED");
+  if (const DataInput* tokens = arrays.data.request.find("tokens")) {
+    constants.add("VOCAB_SIZE", fmt::format("{}", graph.limits.at("tokens")));
+    constants.add("SEQ_LEN", fmt::format("{}", tokens->type.shape[1]));
+  }
   constants.add("SEED", fmt::format("{}", config.seed));
   constants.add(arrays.data.options, "DATA_SEED");
   for (const auto& [name, value] : data.constants) constants.add(name, value);
   constants.add("MICROBATCHES", fmt::format("{}", config.schedule.microbatches));
   if (const OptionValue* rate = config.optimizer.find("learning_rate")) constants.add({{"learning_rate", *rate}}, "");
   constants.add("STEPS", fmt::format("{}", config.steps));
-  return heading(config, arrays.mesh.whole, arrays.data.evaluation.every > 0) + imports_of(body, linen) + "\n" +
+  return heading(config, arrays.mesh.whole, arrays.data.evaluation.every > 0) + imports_of(body) + "\n" +
          constants.mentioned_in(body) + "\n" + body;
 }
 
@@ -319,13 +254,11 @@ std::string jax_specs(const RunConfig& config, const std::function<void(double s
   tell(0.5);
   const std::vector<std::pair<std::string, std::string>> kept =
       config.trains() ? jax_optimizer(config.optimizer).kept : std::vector<std::pair<std::string, std::string>>{};
-  const JaxModel* model = find_jax_model(config.model.name);
-  const bool linen = !model || model->library == JaxModel::Library::linen;
   return fmt::format("# Where the arrays of {} lie on a mesh of {}, written by `shardrun export`.\n", config.model.name,
                      mesh_text(arrays.mesh.whole)) +
          "import json\nimport re\n\nimport jax\nimport numpy\n"
          "from jax.sharding import Mesh, NamedSharding, PartitionSpec as P\n\n" +
-         jax_shardings(arrays, kept, linen).source;
+         jax_shardings(arrays, kept).source;
 }
 
 }  // namespace shardscope

@@ -11,7 +11,7 @@ namespace shardscope {
 
 namespace {
 
-constexpr std::string_view functions = R"py(
+constexpr std::string_view sharding_functions = R"py(
 def constrain(x, spec):
     return jax.lax.with_sharding_constraint(x, NamedSharding(mesh, spec))
 
@@ -19,13 +19,10 @@ def constrain(x, spec):
 def name_of(keys):
     """"params/Dense_0/kernel" of a parameter, "optimizer/KEPT/params/Dense_0/kernel" of its optimizer state."""
     path = jax.tree_util.keystr(keys, simple=True, separator="/")
-    found = re.search(r"(?:(ALTERNATIVES)/)?(params/.*)", path)  #? linen
-    if not found:  #? linen
-        return path  #? linen
-    kept, name = found.groups()  #? linen
-    path = path.removesuffix("/value")  #! linen
-    kept, name = re.fullmatch(r"(?:.*opt_state/(?:.*/)?(ALTERNATIVES)/)?(.*)", path).groups()  #! linen
-    name = "params/" + name  #! linen
+    found = re.search(r"(?:(ALTERNATIVES)/)?(params/.*)", path)
+    if not found:
+        return path
+    kept, name = found.groups()
     return f"optimizer/{OPTIMIZER_STATE[kept]}/{name}" if kept else name
 
 
@@ -75,8 +72,7 @@ std::string entry_line(const std::string& name, const PartitionSpec& spec) {
 
 }  // namespace
 
-JaxShardings jax_shardings(const JaxArrays& arrays, const std::vector<std::pair<std::string, std::string>>& kept,
-                           bool linen) {
+JaxShardings jax_shardings(const JaxArrays& arrays, const std::vector<std::pair<std::string, std::string>>& kept) {
   JaxShardings result;
   std::string specs, inputs;
   for (const JaxArray& array : arrays.arrays) {
@@ -84,7 +80,6 @@ JaxShardings jax_shardings(const JaxArrays& arrays, const std::vector<std::pair<
     const bool follows = kind == SpecKind::optimizer_state || kind == SpecKind::gradient;
     if (kind == SpecKind::input) inputs += entry_line(array.name, array.resolved.spec);
     if (kind == SpecKind::parameter) specs += entry_line(array.name, array.resolved.spec);
-    if (kind == SpecKind::output && array.resolved.pinned) result.output = python_spec(array.resolved.spec);
     if (!follows || array.target.follows < 0 || (kind == SpecKind::gradient && !array.resolved.pinned)) continue;
     if (array.resolved.spec == arrays.arrays[static_cast<size_t>(array.target.follows)].resolved.spec) continue;
     specs += entry_line(array.name, array.resolved.spec);
@@ -95,7 +90,7 @@ JaxShardings jax_shardings(const JaxArrays& arrays, const std::vector<std::pair<
     names.push_back(optax);
     states.push_back(fmt::format("{}: {}", python_text(optax), python_text(ours)));
   }
-  std::string text = jax_lines(functions, linen ? std::set<std::string_view>{"linen"} : std::set<std::string_view>{});
+  std::string text = jax_lines(sharding_functions, {});
   replace(text, "ALTERNATIVES", fmt::format("{}", fmt::join(names, "|")));
   replace(text, "KEPT", kept.empty() ? "state" : kept.front().second);
   result.source = mesh_lines(arrays.mesh.whole) +

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,13 +12,11 @@ namespace shardscope {
 // way than its parameter), INPUTS, constrain(x, spec), shardings(tree) and write_specs(file, tree).
 struct JaxShardings {
   std::string source;
-  std::optional<std::string> output;  // P(...) of what the model gives, where it is pinned
-  bool has_gradients = false;         // SPECS has gradients that lie otherwise than their parameters
+  bool has_gradients = false;  // SPECS has gradients that lie otherwise than their parameters
 };
 
-// `kept`: what the optimizer keeps of each parameter, by Optax's names and ours. Trees have Flax's paths: of Linen
-// "params/Dense_0/kernel" behind whatever holds the parameters, of NNX those of nnx.state() of a model or optimizer.
-JaxShardings jax_shardings(const JaxArrays& arrays, const std::vector<std::pair<std::string, std::string>>& kept,
-                           bool linen);
+// `kept`: what the optimizer keeps of each parameter, by Optax's names and ours. In trees the paths of
+// parameters, "params/Dense_0/kernel", stand behind whatever holds them.
+JaxShardings jax_shardings(const JaxArrays& arrays, const std::vector<std::pair<std::string, std::string>>& kept);
 
 }  // namespace shardscope

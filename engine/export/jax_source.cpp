@@ -3,122 +3,93 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/base/error.h"
-#include "engine/base/name_pattern.h"
+#include <algorithm>
+#include <optional>
+#include <vector>
 
 namespace shardscope {
 
 namespace {
 
-struct Line {
-  std::string code;
-  std::string activations;  // a pattern; empty: none
+// The line without its marks; nothing where it does not stand.
+std::optional<std::string> read_line(std::string_view text, const std::set<std::string_view>& flags) {
   bool stands = true;
-};
-
-Line read_line(std::string_view text, const std::set<std::string_view>& flags) {
-  Line line;
-  size_t end = text.size();
-  for (size_t mark = text.rfind("  #"); mark != std::string_view::npos && mark + 4 < end; mark = text.rfind("  #")) {
+  for (size_t mark = text.rfind("  #"); mark != std::string_view::npos && mark + 4 < text.size();
+       mark = text.rfind("  #")) {
     const char kind = text[mark + 3];
-    const std::string_view word = text.substr(mark + 5, end - mark - 5);
-    if (kind == '@') line.activations = word;
-    else if (kind == '?') line.stands &= flags.contains(word);
-    else if (kind == '!') line.stands &= !flags.contains(word);
-    else break;
+    if (kind != '?' && kind != '!') break;
+    stands &= flags.contains(text.substr(mark + 5)) == (kind == '?');
     text = text.substr(0, mark);
-    end = text.size();
   }
-  line.code = text;
-  return line;
+  return stands ? std::optional(std::string(text)) : std::nullopt;
 }
 
-// "y = constrain(y, P("data", None))" for "y = self.norm(x)", as far to the right.
-std::string constraint_behind(const std::string& code, const PartitionSpec& spec) {
-  const size_t begin = code.find_first_not_of(' ');
-  const std::string variable = code.substr(begin, code.find(" = ") - begin);
-  return fmt::format("{}{} = constrain({}, {})", std::string(begin, ' '), variable, variable, python_spec(spec));
-}
-
-Error not_placed(const ResolvedSpec& resolved, const std::string& message) {
-  return {"not_exportable", message, resolved.place, "leave it out, or export --to specs: the specs alone"};
-}
-
-// The constraint of the activations that each line of the source makes.
-class Activations {
- public:
-  explicit Activations(const JaxArrays& arrays) {
-    for (const JaxArray* array : arrays.of(SpecKind::activation)) activations_.push_back({array, false});
+// Parts of a bracket's inside, each with its comma.
+std::vector<std::string> parts_of(std::string_view inside) {
+  std::vector<std::string> parts;
+  int depth = 0;
+  bool quoted = false;
+  size_t begin = 0;
+  for (size_t at = 0; at < inside.size(); ++at) {
+    const char c = inside[at];
+    quoted ^= c == '"';
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (depth > 0 || quoted || c != ',') continue;
+    parts.emplace_back(inside.substr(begin, at + 1 - begin));
+    begin = at + 2;
   }
+  if (begin < inside.size()) parts.emplace_back(inside.substr(begin));
+  return parts;
+}
 
-  const ResolvedSpec* constraint(const std::string& pattern) {
-    NamePatterns matcher;
-    matcher.add(pattern, 0);
-    const JaxArray* first = nullptr;
-    for (auto& [array, is_made] : activations_) {
-      std::vector<int> ids;
-      matcher.match(array->name, ids);
-      if (ids.empty()) continue;
-      is_made = true;
-      if (!first) first = array;
-      if (first->resolved.pinned == array->resolved.pinned && first->resolved.spec == array->resolved.spec) continue;
-      const JaxArray& pinned = array->resolved.pinned ? *array : *first;
-      throw Failure(not_placed(pinned.resolved,
-                               fmt::format("'{}' and '{}' lie differently, and one line of the program makes both",
-                                           first->name, array->name)));
+// Where the widest bracket opens and closes.
+std::pair<size_t, size_t> widest_bracket(std::string_view line) {
+  std::pair<size_t, size_t> widest{0, 0};
+  std::vector<size_t> open;
+  for (size_t at = 0; at < line.size(); ++at) {
+    if (line[at] == '(' || line[at] == '[') open.push_back(at);
+    if ((line[at] != ')' && line[at] != ']') || open.empty()) continue;
+    if (at - open.back() > widest.second - widest.first) widest = {open.back(), at};
+    open.pop_back();
+  }
+  return widest;
+}
+
+}  // namespace
+
+std::string python_lines(const std::string& line) {
+  const auto [open, close] = widest_bracket(line);
+  if (line.size() <= longest_python_line || close == 0) return line + "\n";
+  const size_t indent = line.find_first_not_of(' ');
+  std::string text = line.substr(0, open + 1) + "\n";
+  std::string inner(indent + 3, ' ');
+  for (const std::string& part : parts_of(std::string_view(line).substr(open + 1, close - open - 1))) {
+    if (inner.size() > indent + 3 && inner.size() + part.size() >= longest_python_line) {
+      text += python_lines(inner);
+      inner.assign(indent + 3, ' ');
     }
-    return first && first->resolved.pinned ? &first->resolved : nullptr;
+    inner += " " + part;
   }
+  return text + python_lines(inner) + std::string(indent, ' ') + line.substr(close) + "\n";
+}
 
-  void check_all_made() const {
-    for (const auto& [array, is_made] : activations_) {
-      if (!is_made && array->resolved.pinned) {
-        throw Failure(not_placed(array->resolved, fmt::format("the program has no variable for '{}'", array->name)));
-      }
-    }
-  }
-
- private:
-  std::vector<std::pair<const JaxArray*, bool>> activations_;
-};
-
-std::string filled(std::string_view source, const std::set<std::string_view>& flags, Activations* activations,
-                   const std::function<void(double)>& tell) {
+std::string jax_lines(std::string_view source, const std::set<std::string_view>& flags) {
   std::string text;
   int blank = 0;
   for (size_t begin = source.find_first_not_of('\n'); begin < source.size();) {
     const size_t end = std::min(source.find('\n', begin), source.size());
-    tell(static_cast<double>(begin) / static_cast<double>(source.size()));
-    const Line line = read_line(source.substr(begin, end - begin), flags);
+    const std::optional<std::string> line = read_line(source.substr(begin, end - begin), flags);
     begin = end + 1;
-    if (!line.stands) continue;
-    if (line.code.empty()) {
+    if (!line) continue;
+    if (line->empty()) {
       ++blank;
       continue;
     }
     if (!text.empty()) text.append(static_cast<size_t>(std::min(blank, 2)), '\n');
     blank = 0;
-    text += line.code + '\n';
-    if (!activations || line.activations.empty()) continue;
-    if (const ResolvedSpec* spec = activations->constraint(line.activations)) {
-      text += constraint_behind(line.code, spec->spec) + '\n';
-    }
+    text += *line + '\n';
   }
   return text;
-}
-
-}  // namespace
-
-std::string jax_source(std::string_view source, const std::set<std::string_view>& flags, const JaxArrays& arrays,
-                       const std::function<void(double share)>& tell) {
-  Activations activations(arrays);
-  std::string text = filled(source, flags, &activations, tell);
-  activations.check_all_made();
-  return text;
-}
-
-std::string jax_lines(std::string_view source, const std::set<std::string_view>& flags) {
-  return filled(source, flags, nullptr, [](double) {});
 }
 
 std::string python_spec(const PartitionSpec& spec) {

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "engine/export/jax_arrays.h"
+#include "engine/base/options.h"
+#include "engine/mesh/partition_spec.h"
 
 namespace shardscope {
 
@@ -14,16 +13,11 @@ namespace shardscope {
 //
 //   #? FLAG      the line stands where the flag is set
 //   #! FLAG      where it is not
-//   #@ PATTERN   the line assigns a variable, the activations of these names (in an array of layers there are several):
-//                where they are pinned, `VARIABLE = constrain(VARIABLE, P(...))` follows
-//
-// Tells, line by line, how much of it is done. Throws Failure (not_exportable) where activations of one line are pinned
-// differently, or one is pinned that no line makes, at the place in the run file that pins it.
-std::string jax_source(
-    std::string_view source, const std::set<std::string_view>& flags, const JaxArrays& arrays,
-    const std::function<void(double share)>& tell = [](double) {});
-// The same of text that makes no activations.
 std::string jax_lines(std::string_view source, const std::set<std::string_view>& flags);
+
+// A line, which has what is inside of its widest bracket on lines of its own where it is too long.
+std::string python_lines(const std::string& line);
+inline constexpr size_t longest_python_line = 110;
 
 // P("data", None, ("data", "model"))
 std::string python_spec(const PartitionSpec& spec);

@@ -14,7 +14,6 @@
 #include "engine/config/write.h"
 #include "engine/export/exported_arrays.h"
 #include "engine/export/headless.h"
-#include "engine/export/jax_model.h"
 #include "engine/machine/host_machine.h"
 #include "engine/mesh/partition_spec.h"
 #include "engine/session/step_line.h"
@@ -41,10 +40,7 @@ int64_t bytes_below(const std::string& path) {
   return bytes;
 }
 
-bool is_written_in_flax(const RunConfig& config) {
-  const std::string& again = config.schedule.rematerialise;
-  return find_jax_model(config.model.name) && config.pipeline.axis.empty() && (again == "none" || again == "full");
-}
+bool is_written_in_jax(const RunConfig& config) { return config.trains() && config.pipeline.axis.empty(); }
 
 PartitionSpec spec_of(const Json& json) {
   PartitionSpec spec;
@@ -131,7 +127,7 @@ class ExportKindTest : public QObject {
       if (is_drawn(kind)) continue;
       std::vector<std::string> pages = kind.pages;
       if (pages.empty()) pages = {""};
-      if (kind.name == "jax" && !is_written_in_flax(document_of(*source.plan))) pages = {"specs"};
+      if (kind.name == "jax" && !is_written_in_jax(document_of(*source.plan))) pages = {"specs"};
       for (const std::string& page : pages) {
         const std::string path =
             folder.filePath(QString::fromStdString(kind.name + page + kind.part_of_name.first)).toStdString();
