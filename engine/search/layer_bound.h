@@ -22,7 +22,7 @@ namespace shardscope {
 // which it does nothing else. Of work that begins at A, when the run before has ended, some may be done ahead of the
 // message and some behind the message that it sends: S >= max(A, R) + work - ahead - behind, and its end E >= S +
 // behind, E >= A + work. These are sums and maxima, so they rise with what they are of: the simulated time of the
-// plan's tasks, in the schedule's order, is no less. Long sequences (above simulated_items runs) are not simulated: a
+// plan's tasks, in the schedule's order, is no less. Coarse, and for long sequences (above simulated_items runs): a
 // stage works on all microbatches, after the first message has passed the stages before it, and before the last, where
 // the schedule ends with it, has passed them back.
 //
@@ -35,11 +35,9 @@ Bound layer_bound(const LayerProfile& profile, const Candidate& candidate, const
 class LayerBounds {
  public:
   LayerBounds(const PlanRequest& request, int64_t devices);
-  // `coarse`: by a profile that all numbers of replicas and stages share. Zero where there is none: a strategy that
-  // cannot be, mode fastest.
+  // `coarse`: by a profile that all numbers of replicas and stages share, and without simulation. Zero where there is
+  // none: a strategy that cannot be, mode fastest.
   Bound of(const Candidate& candidate, bool coarse);
-  // All stages together compute for every microbatch, so one of them for its share: coarse, and quick.
-  Bound of_work(const Candidate& candidate);
   LayerProfiles& profiles() { return profiles_; }
   const MachinePrices& prices() const { return prices_; }
 

@@ -25,9 +25,9 @@ namespace {
 
 constexpr size_t fastest_count = 10;
 // Candidates that are planned before bounds are compared again: the same for any number of threads.
-constexpr size_t round_sizes[] = {1024, 256, 64, 8, 8};
+constexpr size_t round_sizes[] = {4096, 64, 8, 8};
 // Likewise between rounds, of what looks best so far.
-constexpr size_t dive_sizes[] = {0, 256, 16, 2, 2};
+constexpr size_t dive_sizes[] = {0, 16, 2, 2};
 constexpr int64_t rounds_between_dives = 8;
 // Usual strategies that are planned first, so many at a time.
 constexpr size_t usual_count = 32, usual_round = 8;
@@ -141,9 +141,9 @@ class Search {
            s.order.empty();
   }
 
-  // How much is known of a candidate: bounds.h; layer_bound.h without a pipeline's order, of one replica, by layers; by
-  // layers, and its memory is probably above the limit.
-  enum Level : uint8_t { at_once, of_work, coarsely, by_layers, unlikely, no_level };
+  // How much is known of a candidate: bounds.h; layer_bound.h, coarse; by its own layers; likewise, and its memory is
+  // probably above the limit.
+  enum Level : uint8_t { at_once, coarsely, by_layers, unlikely, no_level };
   struct Open {
     Bound bound;
     int index = 0;
@@ -195,7 +195,7 @@ class Search {
   // The level that has the candidate with the lowest bound; those that are unlikely last.
   Level lowest() const {
     Level lowest = no_level;
-    for (const Level level : {at_once, of_work, coarsely, by_layers}) {
+    for (const Level level : {at_once, coarsely, by_layers}) {
       if (open_[level].empty()) continue;
       if (lowest == no_level || Before{request_.objective}(*open_[level].begin(), *open_[lowest].begin()))
         lowest = level;
@@ -204,7 +204,7 @@ class Search {
   }
 
   void dive(Level from) {
-    for (const Level level : {of_work, coarsely, by_layers}) {
+    for (const Level level : {coarsely, by_layers}) {
       if (level != from) advance(level, dive_sizes[level]);
     }
   }
@@ -346,20 +346,18 @@ class Search {
     for (Open& open : round) {
       if (!record_.bounds.contains({open.index, level})) unknown.push_back(&open);
     }
-    if (level != of_work) {
-      // One of each profile first, so that no two threads make the same.
-      std::map<std::string, int> firsts;
-      for (const Open* open : unknown)
-        firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], coarse), open->index);
-      std::vector<int> profiles;
-      for (const auto& [key, index] : firsts) profiles.push_back(index);
-      in_parallel(profiles.size(),
-                  [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], coarse); });
-    }
+    // One of each profile first, so that no two threads make the same.
+    std::map<std::string, int> firsts;
+    for (const Open* open : unknown)
+      firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], coarse), open->index);
+    std::vector<int> profiles;
+    for (const auto& [key, index] : firsts) profiles.push_back(index);
+    in_parallel(profiles.size(),
+                [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], coarse); });
     std::vector<Bound> bounds(unknown.size());
     in_parallel(unknown.size(), [&](size_t i) {
       const Candidate& candidate = all_[static_cast<size_t>(unknown[i]->index)];
-      bounds[i] = level == at_once ? layers_.of_work(candidate) : layers_.of(candidate, coarse);
+      bounds[i] = layers_.of(candidate, coarse);
     });
     for (size_t i = 0; i < unknown.size(); ++i) record_.bounds[{unknown[i]->index, level}] = bounds[i];
     for (Open& open : round) {

@@ -73,8 +73,7 @@ class PipelineBoundTest : public QObject {
     for (const Candidate& candidate : all) {
       const std::optional<Found> found = plan_candidate(request, candidate, {});
       if (!found) continue;
-      const Bound of[] = {bounds.of(candidate), layers.of_work(candidate), layers.of(candidate, true),
-                          layers.of(candidate, false)};
+      const Bound of[] = {bounds.of(candidate), layers.of(candidate, true), layers.of(candidate, false)};
       for (size_t i = 0; i < std::size(of); ++i) {
         const std::string text =
             fmt::format("{} {}, bound {}: {} s of {}, {} bytes of {}", request.plan.config.stack, text_of(candidate), i,
