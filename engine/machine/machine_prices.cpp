@@ -13,6 +13,7 @@ namespace shardscope {
 struct MachinePrices::Placed {
   std::mutex mutex;
   std::map<std::vector<int64_t>, GroupPlacement> known;
+  std::map<std::pair<int, int>, TransferRate> transfers;
 };
 
 namespace {
@@ -139,7 +140,11 @@ TransferRate MachinePrices::transfer_rate(std::span<const std::pair<int, int>> t
 
 double MachinePrices::transfer_seconds(int from, int to, double bytes) const {
   const std::pair<int, int> transfer(from, to);
-  return transfer_rate({&transfer, 1}).seconds(bytes);
+  const std::lock_guard lock(placed_->mutex);
+  auto known = placed_->transfers.find(transfer);
+  if (known == placed_->transfers.end())
+    known = placed_->transfers.emplace(transfer, transfer_rate({&transfer, 1})).first;
+  return known->second.seconds(bytes);
 }
 
 }  // namespace shardscope

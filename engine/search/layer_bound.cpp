@@ -153,9 +153,20 @@ class StrategyBound {
     std::vector<double> ends = !coarse && items <= simulated_items
                                    ? simulated(forward, backward, weight, received, received_back, begin)
                                    : summed(forward, backward, weight, received, received_back, begin);
+    if (schedule.splits_backward) {
+      for (size_t s = 0; s < ends.size(); ++s) ends[s] = std::max(ends[s], begin[s] + transferred(of_stage(s)));
+    }
     double seconds = 0;
     for (size_t s = 0; s < ends.size(); ++s) seconds = std::max(seconds, ends[s] + update[s]);
     return seconds;
+  }
+
+  // By the busiest stream, for all microbatches.
+  double transferred(const ChunkLayers& stage) const {
+    const TaskSeconds there = of_chunk(profile_.forward, stage, false), back = of_chunk(profile_.backward, stage, true);
+    double most = 0;
+    for (size_t s = 0; s < there.wire.size(); ++s) most = std::max(most, there.wire[s] + back.wire[s]);
+    return static_cast<double>(microbatches_) * most;
   }
 
   // The least that gradients of parameters alone take: of each layer the copy that takes less.

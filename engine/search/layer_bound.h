@@ -16,7 +16,8 @@ namespace shardscope {
 // layers takes n times what one of them does.
 //
 // A run of a task. Its device computes in the listed order; so the clock of TaskClock is a bound. Transfers of one
-// stream run one after the other, and all end in the task: so is each stream's sum. The larger of both counts.
+// stream run one after the other, and all end in the task: so is each stream's sum. The larger of both counts. Where
+// backward is split into two tasks, each stream's sum of all that a stage runs does.
 //
 // A stage. It gets the message of a run at R, when the stage before gives it at S, and has it after the transfer, in
 // which it does nothing else. Of work that begins at A, when the run before has ended, some may be done ahead of the

@@ -25,12 +25,13 @@ namespace {
 
 constexpr size_t fastest_count = 10;
 // Candidates that are planned before bounds are compared again: the same for any number of threads.
-constexpr size_t round_sizes[] = {4096, 64, 8, 8};
+constexpr size_t round_sizes[] = {4096, 128, 8, 8};
 // Likewise between rounds, of what looks best so far.
-constexpr size_t dive_sizes[] = {0, 16, 2, 2};
+constexpr size_t dive_sizes[] = {0, 64, 2, 2};
 constexpr int64_t rounds_between_dives = 8;
-// Usual strategies that are planned first, so many at a time.
-constexpr size_t usual_count = 32, usual_round = 8;
+// Usual strategies of which bounds by their own layers are found first; they are planned so many at a time.
+constexpr size_t usual_count = 64, usual_round = 2;
+constexpr int64_t usual_context = 8;
 // Single changes are tried of so many of the best plans, and planned so many at a time.
 constexpr size_t improved_count = 4, change_round = 4;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
@@ -81,13 +82,13 @@ class Search {
       consider({bounds_.of(all_[i]), static_cast<int>(i), rank_of(all_[i].strategy)}, at_once);
     try {
       plan_first(usual_first(), usual_round, [&] { return !found_.empty() || is_over(); });
-      while (!is_over() && improve(is_over)) {
-      }
       int64_t rounds = 0;
       for (Level level = lowest(); level != no_level && !is_over(); level = lowest()) {
         advance(level, round_sizes[level]);
         // Plans of what looks best so far, long before all else is known: by them others are left out.
-        if (const int64_t now = ++rounds; now % rounds_between_dives == 0 || (now & (now - 1)) == 0) dive(level);
+        const bool is_power = (++rounds & (rounds - 1)) == 0;
+        if (is_power || rounds % rounds_between_dives == 0) dive(level);
+        if (is_power && !found_.empty()) improve(is_over);
         report();
       }
     } catch (const Cancelled&) {
@@ -132,13 +133,12 @@ class Search {
     return levels.empty() || levels.front().count.empty() ? 1 : std::max(1, levels.front().count.front());
   }
 
-  // As people begin: tensor parallelism within a node, sequence parallel; one sequence at a time, all recomputed;
-  // parameters split over all replicas, or ZeRO 1.
+  // As people begin: tensor parallelism within a node, sequence parallel; one sequence at a time; 1F1B, interleaved or
+  // not, with ZeRO 1; or without a pipeline parameters split over all replicas.
   bool is_usual(const StrategyConfig& s) const {
-    const bool splits_states = s.data == 1 ? s.zero == 0 : s.fsdp == 1 && s.zero == 1;
-    return splits_states && s.tensor <= devices_of_node() && s.sequence_parallel == (s.tensor > 1) && s.context == 1 &&
-           s.virtual_stages == 1 && s.pipeline_schedule == "1f1b" && s.microbatch_size == 1 && s.recompute == "full" &&
-           s.order.empty();
+    const bool splits_states = s.pipeline == 1 ? s.data == 1 : s.fsdp == 1 && s.zero == (s.data > 1 ? 1 : 0);
+    return splits_states && s.tensor <= devices_of_node() && s.sequence_parallel == (s.tensor > 1) &&
+           s.context <= usual_context && s.pipeline_schedule == "1f1b" && s.microbatch_size == 1 && s.order.empty();
   }
 
   // How much is known of a candidate: bounds.h; layer_bound.h, coarse; by its own layers; likewise, and its memory is
@@ -209,18 +209,20 @@ class Search {
     }
   }
 
-  // Of the usual strategies that are open those which split a replica least, experts most.
-  std::vector<int> usual_first() const {
+  // Usual strategies that are open and probably within the memory, those with the lowest bounds first.
+  std::vector<int> usual_first() {
     std::vector<int> usual;
-    const auto strategy = [&](int index) -> const StrategyConfig& { return all_[static_cast<size_t>(index)].strategy; };
     for (const Open& open : open_[at_once]) {
-      if (is_usual(strategy(open.index))) usual.push_back(open.index);
+      if (is_usual(all_[static_cast<size_t>(open.index)].strategy)) usual.push_back(open.index);
     }
-    std::ranges::sort(usual, {}, [&](int index) {
-      const StrategyConfig& s = strategy(index);
-      return std::tuple(s.pipeline * s.tensor, -s.expert, index);
-    });
-    usual.resize(std::min(usual.size(), usual_count));
+    for (const Level level : {at_once, coarsely}) {
+      work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, level); });
+      std::erase_if(usual, [&](int index) { return levels_[static_cast<size_t>(index)] != level + 1; });
+      std::ranges::sort(usual, [&](int a, int b) {
+        return Before{request_.objective}(known_[static_cast<size_t>(a)], known_[static_cast<size_t>(b)]);
+      });
+      usual.resize(std::min(usual.size(), usual_count));
+    }
     return usual;
   }
 
