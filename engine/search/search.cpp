@@ -28,7 +28,7 @@ constexpr size_t fastest_count = 10;
 constexpr size_t round_sizes[] = {4096, 128, 8, 8};
 // Likewise between rounds, of what looks best so far.
 constexpr size_t dive_sizes[] = {0, 64, 2, 2};
-constexpr int64_t rounds_between_dives = 8;
+constexpr int64_t dives_apart = 4;  // times as many rounds
 // Usual strategies of which bounds by their own layers are found first; they are planned so many at a time.
 constexpr size_t usual_count = 64, usual_round = 2;
 constexpr int64_t usual_context = 8;
@@ -82,13 +82,15 @@ class Search {
       consider({bounds_.of(all_[i]), static_cast<int>(i), rank_of(all_[i].strategy)}, at_once);
     try {
       plan_first(usual_first(), usual_round, [&] { return !found_.empty() || is_over(); });
-      int64_t rounds = 0;
+      int64_t rounds = 0, next_dive = dives_apart;
       for (Level level = lowest(); level != no_level && !is_over(); level = lowest()) {
         advance(level, round_sizes[level]);
         // Plans of what looks best so far, long before all else is known: by them others are left out.
-        const bool is_power = (++rounds & (rounds - 1)) == 0;
-        if (is_power || rounds % rounds_between_dives == 0) dive(level);
-        if (is_power && !found_.empty()) improve(is_over);
+        if (++rounds == next_dive) {
+          dive(level);
+          if (!found_.empty()) improve(is_over);
+          next_dive *= dives_apart;
+        }
         report();
       }
     } catch (const Cancelled&) {
