@@ -30,7 +30,7 @@ constexpr size_t round_sizes[] = {4096, 128, 8, 8};
 constexpr size_t dive_sizes[] = {0, 64, 2, 2};
 constexpr int64_t dives_apart = 4;  // times as many rounds
 // Usual strategies of which bounds by their own layers are found first; they are planned so many at a time.
-constexpr size_t usual_count = 64, usual_round = 2;
+constexpr size_t usual_count = 32, usual_round = 2;
 constexpr int64_t usual_context = 8;
 // Single changes are tried of so many of the best plans, and planned so many at a time.
 constexpr size_t improved_count = 4, change_round = 4;
@@ -81,7 +81,7 @@ class Search {
     for (size_t i = 0; i < all_.size(); ++i)
       consider({bounds_.of(all_[i]), static_cast<int>(i), rank_of(all_[i].strategy)}, at_once);
     try {
-      plan_first(usual_first(), usual_round, [&] { return !found_.empty() || is_over(); });
+      plan_usual(is_over);
       int64_t rounds = 0, next_dive = dives_apart;
       for (Level level = lowest(); level != no_level && !is_over(); level = lowest()) {
         advance(level, round_sizes[level]);
@@ -211,21 +211,41 @@ class Search {
     }
   }
 
-  // Usual strategies that are open and probably within the memory, those with the lowest bounds first.
-  std::vector<int> usual_first() {
+  // Plans usual strategies that are probably within the memory until one is: those with the lowest bounds, and those
+  // that split a replica least, experts most.
+  template <class IsOver>
+  void plan_usual(const IsOver& is_over) {
     std::vector<int> usual;
     for (const Open& open : open_[at_once]) {
       if (is_usual(all_[static_cast<size_t>(open.index)].strategy)) usual.push_back(open.index);
     }
-    for (const Level level : {at_once, coarsely}) {
-      work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, level); });
-      std::erase_if(usual, [&](int index) { return levels_[static_cast<size_t>(index)] != level + 1; });
-      std::ranges::sort(usual, [&](int a, int b) {
-        return Before{request_.objective}(known_[static_cast<size_t>(a)], known_[static_cast<size_t>(b)]);
-      });
-      usual.resize(std::min(usual.size(), usual_count));
-    }
-    return usual;
+    work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, at_once); });
+    const auto has_lower_bound = [&](int a, int b) {
+      return Before{request_.objective}(known_[static_cast<size_t>(a)], known_[static_cast<size_t>(b)]);
+    };
+    const auto splits_less = [&](int a, int b) {
+      const auto size = [&](int index) {
+        const StrategyConfig& s = all_[static_cast<size_t>(index)].strategy;
+        return std::tuple(s.pipeline * s.tensor * s.context, -s.expert, index);
+      };
+      return size(a) < size(b);
+    };
+    const auto plan_by = [&](const auto& comes_before) {
+      const auto is_at = [&](int index, Level level) { return levels_[static_cast<size_t>(index)] == level; };
+      std::erase_if(usual, [&](int index) { return !is_at(index, coarsely) && !is_at(index, by_layers); });
+      std::ranges::sort(usual, comes_before);
+      std::vector<int> first(usual.begin(),
+                             usual.begin() + static_cast<std::ptrdiff_t>(std::min(usual.size(), usual_count)));
+      std::vector<int> coarse;
+      std::ranges::copy_if(first, std::back_inserter(coarse), [&](int index) { return is_at(index, coarsely); });
+      work_on(coarse, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
+      std::erase_if(first, [&](int index) { return !is_at(index, by_layers); });
+      std::ranges::sort(first, comes_before);
+      const size_t known = found_.size();
+      plan_first(first, usual_round, [&] { return found_.size() > known || is_over(); });
+    };
+    plan_by(has_lower_bound);
+    plan_by(splits_less);
   }
 
   // These before all others, so many at a time, until `is_enough` before one of the rounds.
