@@ -191,7 +191,7 @@ class StrategyBound {
     const size_t stages = begin.size();
     const bool ends_with_message = !schedule().splits_backward;
     std::vector<double> ends;
-    double ahead = 0, after = 0;  // the first message until here; the last from here
+    double ahead = 0, after = 0;  // until the first message is sent here; the last from here
     for (size_t s = 0; s < stages; ++s) {
       double work = 0;
       for (size_t c = s; c < forward.size(); c += stages)
@@ -201,7 +201,7 @@ class StrategyBound {
       // The last backward of this stage still has to pass those before it.
       if (ends_with_message)
         ends[0] = std::max(ends[0], ends.back() - backward[s].behind - backward[s].movable + after);
-      ahead += forward[s].passing() + (s + 1 < stages ? received[s + 1] : 0);
+      ahead += received[s] + forward[s].passing();
       after += backward[s].passing() + received_back[s];
     }
     return ends;

@@ -12,12 +12,11 @@
 #include <thread>
 #include <tuple>
 
-#include "engine/compile/compile.h"
 #include "engine/plan/memory_limit.h"
-#include "engine/plan/utilisation.h"
 #include "engine/search/layer_bound.h"
 #include "engine/search/neighbours.h"
 #include "engine/search/search_record.h"
+#include "engine/search/usual_strategies.h"
 
 namespace shardscope {
 
@@ -31,19 +30,12 @@ constexpr size_t dive_sizes[] = {0, 64, 2, 2};
 constexpr int64_t dives_apart = 4;  // times as many rounds
 // Usual strategies of which bounds by their own layers are found first; they are planned so many at a time.
 constexpr size_t usual_count = 32, usual_round = 2;
-constexpr int64_t usual_context = 8;
 // Single changes are tried of so many of the best plans, and planned so many at a time.
 constexpr size_t improved_count = 4, change_round = 4;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
 constexpr double likely_time = 1.03, likely_memory = 1.05;
 // Estimates of memory above the limit by this much are planned last.
 constexpr double unlikely_memory = 1.1;
-
-bool is_faster(const Found& a, const Found& b) {
-  if (a.seconds != b.seconds) return a.seconds < b.seconds;
-  if (a.memory_bytes != b.memory_bytes) return a.memory_bytes < b.memory_bytes;
-  return a.index < b.index;
-}
 
 double value_of(const Found& found, SearchObjective objective) {
   return objective == SearchObjective::memory ? found.memory_bytes : found.seconds;
@@ -130,19 +122,6 @@ class Search {
     if (!done.stop_requested()) ending_.request_stop();
   }
 
-  int64_t devices_of_node() const {
-    const auto& levels = request_.plan.machine.levels;
-    return levels.empty() || levels.front().count.empty() ? 1 : std::max(1, levels.front().count.front());
-  }
-
-  // As people begin: tensor parallelism within a node, sequence parallel; one sequence at a time; 1F1B, interleaved or
-  // not, with ZeRO 1; or without a pipeline parameters split over all replicas.
-  bool is_usual(const StrategyConfig& s) const {
-    const bool splits_states = s.pipeline == 1 ? s.data == 1 : s.fsdp == 1 && s.zero == (s.data > 1 ? 1 : 0);
-    return splits_states && s.tensor <= devices_of_node() && s.sequence_parallel == (s.tensor > 1) &&
-           s.context <= usual_context && s.pipeline_schedule == "1f1b" && s.microbatch_size == 1 && s.order.empty();
-  }
-
   // How much is known of a candidate: bounds.h; layer_bound.h, coarse; by its own layers; likewise, and its memory is
   // probably above the limit.
   enum Level : uint8_t { at_once, coarsely, by_layers, unlikely, no_level };
@@ -154,7 +133,7 @@ class Search {
   // Of candidates with equal bounds first those with short rings, of which a profile is quick, and with tensor
   // parallelism over a node; those with the same profile together.
   int64_t rank_of(const StrategyConfig& s) const {
-    const int64_t node = devices_of_node();
+    const int64_t node = devices_of_node(request_.plan.machine);
     const int64_t unlike = s.tensor > node ? s.tensor / node : node / s.tensor;
     return (((s.context << 14 | unlike) << 14 | s.expert) << 14 | s.microbatch_size) << 1 |
            (s.sequence_parallel ? 0 : 1);
@@ -217,18 +196,15 @@ class Search {
   void plan_usual(const IsOver& is_over) {
     std::vector<int> usual;
     for (const Open& open : open_[at_once]) {
-      if (is_usual(all_[static_cast<size_t>(open.index)].strategy)) usual.push_back(open.index);
+      if (is_usual(all_[static_cast<size_t>(open.index)].strategy, request_.plan.machine)) usual.push_back(open.index);
     }
     work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, at_once); });
     const auto has_lower_bound = [&](int a, int b) {
       return Before{request_.objective}(known_[static_cast<size_t>(a)], known_[static_cast<size_t>(b)]);
     };
     const auto splits_less = [&](int a, int b) {
-      const auto size = [&](int index) {
-        const StrategyConfig& s = all_[static_cast<size_t>(index)].strategy;
-        return std::tuple(s.pipeline * s.tensor * s.context, -s.expert, index);
-      };
-      return size(a) < size(b);
+      const StrategyConfig &one = all_[static_cast<size_t>(a)].strategy, &two = all_[static_cast<size_t>(b)].strategy;
+      return std::tuple(split_of_replica(one), a) < std::tuple(split_of_replica(two), b);
     };
     const auto plan_by = [&](const auto& comes_before) {
       const auto is_at = [&](int index, Level level) { return levels_[static_cast<size_t>(index)] == level; };
@@ -488,35 +464,6 @@ class Search {
 };
 
 }  // namespace
-
-std::optional<Found> plan_candidate(const SearchRequest& request, const Candidate& candidate, std::stop_token stop) {
-  Found found;
-  found.candidate = candidate;
-  try {
-    const Plan plan = compile({run_of(request.plan.config, candidate), request.plan.machine}, stop);
-    found.seconds = plan.totals.seconds_per_step;
-    found.memory_bytes = static_cast<double>(plan.totals.device_bytes);
-    if (found.seconds > 0) found.exposed_share = plan.simulation.most_exposed() / found.seconds;
-    found.bubble = plan.simulation.bubble;
-    found.mfu = utilisation(plan).mfu();
-  } catch (const Failure&) {
-    return std::nullopt;
-  }
-  const double computing = 1 - found.exposed_share - found.bubble;
-  found.limit = found.bubble > std::max(computing, found.exposed_share) ? "bubble"
-                : found.exposed_share > computing                       ? "communication"
-                                                                        : "compute";
-  return found;
-}
-
-std::vector<Found> pareto_front(std::vector<Found> found) {
-  std::ranges::sort(found, is_faster);
-  std::vector<Found> front;
-  for (Found& each : found) {
-    if (front.empty() || each.memory_bytes < front.back().memory_bytes) front.push_back(std::move(each));
-  }
-  return front;
-}
 
 SearchResult search(const SearchRequest& request, std::stop_token stop,
                     const std::function<void(const SearchProgress&)>& progress) {

@@ -45,6 +45,8 @@ class PipelineBoundTest : public QObject {
     QTest::addColumn<int>("seed");
     QTest::addColumn<QString>("stack");
     for (int seed = 1; seed <= 40; ++seed) QTest::addRow("%d", seed) << seed << "";
+    // A first message that its stage was to wait for twice.
+    QTest::addRow("1237") << 1237 << "";
     // Groups that block in a shortened network and not in the whole one.
     QTest::addRow("1233, megatron") << 1233 << "megatron";
   }
