@@ -29,7 +29,7 @@ constexpr size_t round_sizes[] = {4096, 128, 8, 8};
 constexpr size_t dive_sizes[] = {0, 64, 2, 2};
 constexpr int64_t dives_apart = 4;  // times as many rounds
 // Usual strategies of which bounds by their own layers are found first; they are planned so many at a time.
-constexpr size_t usual_count = 32, usual_round = 2;
+constexpr size_t promising_count = 8, usual_count = 32, usual_round = 2;
 // Single changes are tried of so many of the best plans, and planned so many at a time.
 constexpr size_t improved_count = 4, change_round = 4;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
@@ -206,12 +206,11 @@ class Search {
       const StrategyConfig &one = all_[static_cast<size_t>(a)].strategy, &two = all_[static_cast<size_t>(b)].strategy;
       return std::tuple(split_of_replica(one), a) < std::tuple(split_of_replica(two), b);
     };
-    const auto plan_by = [&](const auto& comes_before) {
+    const auto plan_by = [&](const auto& comes_before, size_t count) {
       const auto is_at = [&](int index, Level level) { return levels_[static_cast<size_t>(index)] == level; };
       std::erase_if(usual, [&](int index) { return !is_at(index, coarsely) && !is_at(index, by_layers); });
       std::ranges::sort(usual, comes_before);
-      std::vector<int> first(usual.begin(),
-                             usual.begin() + static_cast<std::ptrdiff_t>(std::min(usual.size(), usual_count)));
+      std::vector<int> first(usual.begin(), usual.begin() + static_cast<std::ptrdiff_t>(std::min(usual.size(), count)));
       std::vector<int> coarse;
       std::ranges::copy_if(first, std::back_inserter(coarse), [&](int index) { return is_at(index, coarsely); });
       work_on(coarse, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
@@ -220,8 +219,9 @@ class Search {
       const size_t known = found_.size();
       plan_first(first, usual_round, [&] { return found_.size() > known || is_over(); });
     };
-    plan_by(has_lower_bound);
-    plan_by(splits_less);
+    plan_by(has_lower_bound, promising_count);
+    std::erase_if(usual, [&](int index) { return !is_frugal(all_[static_cast<size_t>(index)].strategy); });
+    plan_by(splits_less, usual_count);
   }
 
   // These before all others, so many at a time, until `is_enough` before one of the rounds.

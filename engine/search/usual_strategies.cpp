@@ -21,6 +21,8 @@ bool is_usual(const StrategyConfig& s, const Machine& machine) {
          s.context <= most_context && s.pipeline_schedule == "1f1b" && s.microbatch_size == 1 && s.order.empty();
 }
 
+bool is_frugal(const StrategyConfig& s) { return s.recompute == "full" && s.context == 1 && s.virtual_stages == 1; }
+
 std::pair<int64_t, int64_t> split_of_replica(const StrategyConfig& s) {
   return {s.pipeline * s.tensor * s.context, -s.expert};
 }
