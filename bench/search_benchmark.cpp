@@ -54,7 +54,6 @@ void print_costs(const SearchRequest& request) {
     fmt::print("{:8.3f} ms {}\n", 1000 * took / static_cast<double>(sample.size()), name);
   };
   each("a coarse profile", [&](const Candidate& candidate) { layers->profiles().of(candidate, true); });
-  each("a bound of work by it", [&](const Candidate& candidate) { layers->of_work(candidate); });
   each("a coarse bound by it", [&](const Candidate& candidate) { layers->of(candidate, true); });
   each("a profile", [&](const Candidate& candidate) { layers->profiles().of(candidate, false); });
   each("a bound by it", [&](const Candidate& candidate) { layers->of(candidate, false); });
@@ -64,13 +63,13 @@ void print_shares(const SearchRequest& request, const std::vector<Found>& list) 
   const Bounds bounds(request.plan, request.devices);
   LayerBounds layers(request.plan, request.devices);
   for (const Found& found : list) {
-    const Bound of[] = {bounds.of(found.candidate), layers.of_work(found.candidate), layers.of(found.candidate, true),
+    const Bound of[] = {bounds.of(found.candidate), layers.of(found.candidate, true),
                         layers.of(found.candidate, false)};
     fmt::print("{:9.4g} s {:7.2f} GB  time", found.seconds, found.memory_bytes / 1e9);
     for (const Bound& bound : of) fmt::print(" {:.3f}", bound.seconds / found.seconds);
     fmt::print("  memory");
     for (const Bound& bound : of) fmt::print(" {:.3f}", bound.memory_bytes / found.memory_bytes);
-    fmt::print(" likely {:.3f}  {}\n", of[3].likely_bytes / found.memory_bytes, text_of(found.candidate));
+    fmt::print(" likely {:.3f}  {}\n", of[2].likely_bytes / found.memory_bytes, text_of(found.candidate));
   }
 }
 

@@ -142,12 +142,17 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   plan.ranks_per_host = ranks_per_host(plan.machine, prices.machine().topology());
   plan.threads_per_rank = prices.machine().threads_per_rank();
   // As written, the machine has no say in what runs where.
-  WrittenTraining written =
-      write_training(run, plan.as_written ? reference_host() : plan.machine, *forward.graph, pass, stop);
-  plan.graph = std::make_shared<const Graph>(std::move(written.training.graph));
+  const Machine& cut_for = plan.as_written ? reference_host() : plan.machine;
+  WrittenTraining written = write_training(
+      run,
+      [&](const std::set<std::string>& kept) {
+        return std::make_shared<const TrainingGraph>(build_training(run, *forward.graph, cut_for, kept));
+      },
+      pass, stop);
+  plan.graph = std::shared_ptr<const Graph>(written.training, &written.training->graph);
   const Graph& graph = *plan.graph;
   prices.use_graph(graph);
-  const StagedOps staged = staged_ops(run, graph, written.training.layers);
+  const StagedOps staged = staged_ops(run, graph, written.training->layers);
   const ResolvedPins& resolved = written.resolved;
   const Pins& pins = resolved.pins;
   LayoutProblem problem{graph, mesh, pins.layouts, prices, std::move(written.placed.placements)};
@@ -174,7 +179,7 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
     for (const ArenaLayout& arena : laid_out.arenas) verify_memory(arena);
     return true;
   });
-  plan.pipeline = pipeline_plan(run, staged, written.training.layers, laid_out);
+  plan.pipeline = pipeline_plan(run, staged, written.training->layers, laid_out);
   plan.totals = total(plan.pipeline.totals, laid_out.seconds);
   if (!plan.as_written) plan.priced_seconds = {laid_out.priced_seconds, laid_out.priced_as_written};
   plan.arenas = std::move(laid_out.arenas);

@@ -242,7 +242,7 @@ ResolvedSpecs resolve_run_specs(ShardingConfig sharding, const StagedMesh& mesh,
 
 TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machine& machine,
                              const std::set<std::string>& kept) {
-  TrainingGraph training{std::move(forward), {}, {}, {}};
+  TrainingGraph training{std::move(forward), {}, {}, {}, {}};
   Graph& graph = training.graph;
   training.layers = layers_of_chunks(run.config->pipeline, run.pipeline, graph, machine);
   const bool pipelined = training.layers.size() > 1;
@@ -263,6 +263,7 @@ TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machin
   };
   if (!run.optimizer) {
     store();
+    training.arrays = spec_targets(graph);
     return training;
   }
   // The loss scale: where differentiation starts.
@@ -280,6 +281,7 @@ TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machin
   rematerialise(graph, again);
   run.optimizer->append(graph, run.optimizer_options, {run.types.master, run.types.moments});
   verify(training.graph);
+  training.arrays = spec_targets(graph);
   return training;
 }
 

@@ -44,6 +44,7 @@ std::vector<Error> optimizer_notes(const ResolvedRun& run, const Graph& graph);
 // The whole training step: forward, backward, update. Forward alone where the config does not train.
 struct TrainingGraph {
   Graph graph;
+  SpecTargets arrays;                      // of the graph
   std::vector<ValueId> cotangents;         // per forward value; no_id where it has none
   std::vector<int> layers;                 // of each chunk of a pipeline
   std::set<std::string> recomputed_casts;  // names of forward ops (see recomputed_ops.h)

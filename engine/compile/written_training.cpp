@@ -1,8 +1,5 @@
 #include "engine/compile/written_training.h"
 
-#include <set>
-#include <string>
-
 #include "engine/compile/token_split.h"
 #include "engine/graph/casts.h"
 #include "engine/shard/moved_again.h"
@@ -18,17 +15,16 @@ std::vector<bool> given_up(const ZeroConfig& zero, const Graph& graph) {
   return values;
 }
 
-WrittenTraining write_training(const ResolvedRun& run, const Machine& machine, const Graph& forward, Passes& pass,
-                               std::stop_token stop) {
+WrittenTraining write_training(const ResolvedRun& run, const MakeTraining& make, Passes& pass, std::stop_token stop) {
   const ShardingConfig& sharding = run.config->sharding;
   const Mesh& mesh = run.mesh->of_a_stage;
   std::set<std::string> kept;
   while (true) {
     WrittenTraining made;
-    made.training = pass("differentiate", [&] { return build_training(run, forward, machine, kept); });
-    const TrainingGraph& training = made.training;
+    made.training = pass("differentiate", [&] { return make(kept); });
+    const TrainingGraph& training = *made.training;
     made.resolved = pass("resolve", [&] {
-      const SpecTargets arrays = spec_targets(training.graph);
+      const SpecTargets& arrays = training.arrays;
       ResolvedSpecs specs = resolve_run_specs(sharding, *run.mesh, arrays.targets);
       pin_tokens(run.split, arrays, training.graph, specs);
       return pin_specs(arrays, std::move(specs), training.graph, mesh, training.cotangents);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 
 #include "engine/base/enum_count.h"
 #include "engine/base/error.h"
@@ -9,8 +10,38 @@
 
 namespace shardscope {
 
+struct MachinePrices::Placed {
+  std::mutex mutex;
+  std::map<std::vector<int64_t>, GroupPlacement> known;
+  std::map<std::pair<int, int>, TransferRate> transfers;
+};
+
+namespace {
+
+// Sizes of the mesh's axes from outside in, of neighbours that are both in the groups or both not together; 0 first
+// where the outermost is in them. Nothing where devices are in no order.
+std::vector<int64_t> pattern_of(const Mesh& mesh, const std::vector<AxisIndex>& axes) {
+  std::vector<int64_t> pattern;
+  if (!std::ranges::is_sorted(mesh.devices())) return pattern;
+  bool was_in = false;
+  for (AxisIndex axis = 0; axis < mesh.axis_count(); ++axis) {
+    if (mesh.axis_size(axis) == 1) continue;
+    const bool is_in = std::ranges::find(axes, axis) != axes.end();
+    if (pattern.empty() && is_in) pattern.push_back(0);
+    if (pattern.empty() || is_in != was_in || pattern.back() == 0) pattern.push_back(mesh.axis_size(axis));
+    else pattern.back() *= mesh.axis_size(axis);
+    was_in = is_in;
+  }
+  return pattern;
+}
+
+}  // namespace
+
 MachinePrices::MachinePrices(Machine machine, int ranks)
-    : machine_(std::move(machine)), topology_(machine_.levels, ranks), links_(links_of(machine_, topology_)) {
+    : machine_(std::move(machine)),
+      topology_(machine_.levels, ranks),
+      links_(links_of(machine_, topology_)),
+      placed_(std::make_shared<Placed>()) {
   static_assert(std::tuple_size_v<decltype(products_of_)> == enum_count<Precision>);
   const Device& device = machine_.device;
   if (device.kind == DeviceKind::host_cores) {
@@ -87,7 +118,15 @@ GroupPlacement MachinePrices::place(std::vector<std::vector<int>> groups) const 
 }
 
 GroupPlacement MachinePrices::place(const Mesh& mesh, const std::vector<AxisIndex>& axes) const {
-  return place(groups_over(mesh, axes));
+  const std::vector<int64_t> pattern = pattern_of(mesh, axes);
+  if (!pattern.empty()) {
+    const std::lock_guard lock(placed_->mutex);
+    if (const auto known = placed_->known.find(pattern); known != placed_->known.end()) return known->second;
+  }
+  GroupPlacement placement = place(groups_over(mesh, axes));
+  if (pattern.empty()) return placement;
+  const std::lock_guard lock(placed_->mutex);
+  return placed_->known.try_emplace(pattern, std::move(placement)).first->second;
 }
 
 double MachinePrices::collective_seconds(InstructionKind collective, double payload,
@@ -101,7 +140,11 @@ TransferRate MachinePrices::transfer_rate(std::span<const std::pair<int, int>> t
 
 double MachinePrices::transfer_seconds(int from, int to, double bytes) const {
   const std::pair<int, int> transfer(from, to);
-  return transfer_rate({&transfer, 1}).seconds(bytes);
+  const std::lock_guard lock(placed_->mutex);
+  auto known = placed_->transfers.find(transfer);
+  if (known == placed_->transfers.end())
+    known = placed_->transfers.emplace(transfer, transfer_rate({&transfer, 1})).first;
+  return known->second.seconds(bytes);
 }
 
 }  // namespace shardscope

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -48,7 +49,8 @@ class MachinePrices {
   double local_seconds(std::string_view family, double bytes, double flops = 0,
                        Precision precision = Precision::f32) const;
 
-  // All groups that run the collective at the same time.
+  // All groups that run the collective at the same time. Those of a mesh are found once for all meshes whose devices
+  // in order, inside and outside of the axes, alternate by the same numbers.
   GroupPlacement place(std::vector<std::vector<int>> groups) const;
   GroupPlacement place(const Mesh& mesh, const std::vector<AxisIndex>& axes) const;
   // collective_seconds.h
@@ -73,6 +75,8 @@ class MachinePrices {
   double share_ = 1;  // of a core or device
   double latency_ = 0;
   MemoryTime memory_;
+  struct Placed;
+  std::shared_ptr<Placed> placed_;  // shared by copies
   std::vector<Products> products_;
   std::array<int, 6> products_of_{};  // by precision; -1: no rate is known
 };

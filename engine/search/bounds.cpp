@@ -1,72 +1,24 @@
 #include "engine/search/bounds.h"
 
 #include <algorithm>
-#include <limits>
-#include <optional>
+#include <cmath>
+#include <iterator>
+#include <memory>
 
-#include "engine/compile/training_graph.h"
 #include "engine/config/strategy.h"
-#include "engine/graph/op_definition.h"
 #include "engine/machine/chosen_stack.h"
-#include "engine/machine/topology.h"
-#include "engine/ops/expert_linear.h"
-#include "engine/ops/grouped_linear.h"
-#include "engine/ops/registry.h"
+#include "engine/search/layer_profile.h"
 #include "engine/search/memory_bound.h"
+#include "engine/search/network_parts.h"
 
 namespace shardscope {
 
 namespace {
 
-// One sequence on one device, under a policy: products are linear in the sequences of a batch.
-RunConfig one_sequence(const RunConfig& config, const std::string& policy) {
-  StrategyConfig strategy;
-  strategy.recompute = policy;
-  RunConfig run = with_strategy(config, strategy);
-  std::erase_if(run.data.options, [](const auto& option) { return option.first == "batch_size"; });
-  run.data.options.emplace_back("batch_size", int64_t{1});
-  return run;
-}
-
-struct Products {
-  double seconds = 0, of_experts = 0, of_attention = 0;             // seconds: without those
-  double rows_of_expert = std::numeric_limits<double>::infinity();  // fewest, of a sequence
-};
-
-// Rows that an expert has of an op's tokens; nothing of other ops.
-std::optional<double> rows_of_expert(const Op& op, std::span<const TensorType> operands) {
-  if (op.definition == &op_definition("expert_linear") || op.definition == &op_definition("expert_linear_grad")) {
-    return static_cast<double>(element_count(operands[1].shape)) /
-           static_cast<double>(op.attributes.as<ExpertLinearAttributes>().experts);
-  }
-  if (op.definition == &op_definition("grouped_linear") || op.definition == &op_definition("grouped_linear_grad")) {
-    const Shape& rows = operands[0].shape;
-    return static_cast<double>(rows[0] * rows[1] * rows[2]) * op.attributes.as<GroupedLinearAttributes>().filled /
-           static_cast<double>(std::max<int64_t>(1, element_count(operands[1].shape)));
-  }
-  return std::nullopt;
-}
-
-// Of matrix products at peak rates.
-Products products_of(const Graph& graph, const Machine& machine, double share) {
-  Products work;
-  for (const Op& op : graph.ops) {
-    if (!op.definition->is_matrix_product()) continue;
-    std::vector<TensorType> operands, results;
-    for (ValueId input : op.inputs) operands.push_back(graph.type(input));
-    for (ValueId output : op.outputs) results.push_back(graph.type(output));
-    const ProductRate* rate = find_products(machine.device, precision_of(operands.front().dtype));
-    if (!rate) continue;
-    const double flops = op.definition->flops(op.attributes, operands, results);
-    const std::optional<double> rows = rows_of_expert(op, operands);
-    if (rows) work.rows_of_expert = std::min(work.rows_of_expert, *rows);
-    double& seconds = rows                                        ? work.of_experts
-                      : op.definition->work_kind() == "attention" ? work.of_attention
-                                                                  : work.seconds;
-    seconds += flops / (rate->flops_per_second * share);
-  }
-  return work;
-}
+// Most blocks of the length for which a step is priced; more by these.
+constexpr int64_t most_blocks = 16;
+constexpr double same_steps = 1e-9;
+constexpr double rounding = 1 - 1e-9;
 
 // Blocks of a causal ring leave out the scores above the diagonal.
 constexpr double seen_by_ring = 0.5;
@@ -77,56 +29,79 @@ double share_of_whole_rows(double rows) { return rows >= 2 ? 1 - 1 / rows : 0.5;
 }  // namespace
 
 Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) {
-  const RunConfig& config = request.config;
-  const Machine& machine = request.machine;
-  const Topology topology(machine.levels, static_cast<int>(devices));
-  const double share = share_of_rank(machine.device, ranks_on_host(machine, topology));
-  const Stack stack = chosen_stack(config.stack);
+  LayerProfiles profiles(request.config, request.machine);
+  const Stack stack = chosen_stack(request.config.stack);
   stack_memory_ = stack.memory;
-  const ModelLimits limits = model_limits(config);
-  rows_ = limits.rows;
+  rows_ = profiles.rows();
+  const auto prices = std::make_shared<const MachinePrices>(ideal_machine(request.machine), static_cast<int>(devices));
+  const ModelLimits limits = model_limits(request.config);
   for (const std::string& policy : limits.recompute) {
-    const RunConfig run = one_sequence(config, policy);
-    ForwardGraph forward = build_forward(run);
-    if (!forward.graph || !forward.run.errors.empty()) throw Failure(forward.run.errors);
-    const Graph graph = build_training(forward.run, std::move(*forward.graph), machine).graph;
-    const Products work = products_of(graph, machine, share);
-    seconds_[policy] = {work.seconds * static_cast<double>(rows_), work.of_experts * static_cast<double>(rows_),
-                        stack.runs_here() ? work.of_attention * static_cast<double>(rows_) : 0};
-    rows_of_expert_ = std::min(rows_of_expert_, work.rows_of_expert);
-    if (policy != "none") continue;
-    for (const State& state : graph.states) {
-      const std::vector<std::string>* logical = &graph.values[state.before].logical;
-      if (state.follows != no_id &&
-          graph.type(state.before).shape == graph.type(graph.states[state.follows].before).shape)
-        logical = &graph.values[graph.states[state.follows].before].logical;
-      const auto has = [&](const char* name) { return std::ranges::find(*logical, name) != logical->end(); };
-      const bool tensor = has("heads") || has("kv_heads") || has("mlp") || has("vocab"), expert = has("experts");
-      StateBytes& bytes = state.is_of_optimizer() ? optimizer_ : parameters_;
-      double StateBytes::*part = tensor && expert ? &StateBytes::by_both
-                                 : tensor         ? &StateBytes::by_tensor
-                                 : expert         ? &StateBytes::by_expert
-                                                  : &StateBytes::plain;
-      const TensorType& type = graph.type(state.before);
-      bytes.*part += static_cast<double>(type.bytes());
-      if (state.trainable)
-        gradient_copies_.*part += static_cast<double>(element_count(type.shape)) * stack.memory.gradient_bytes;
+    std::map<int64_t, StepWork>& of_policy = seconds_[policy];
+    for (int64_t context = 1; context <= most_blocks; context *= 2) {
+      if (context > 1 && (limits.context.empty() || !divides_all(context, limits.context))) break;
+      const std::shared_ptr<const TrainingGraph> training = profiles.whole_training(policy, context);
+      WorkPrices of_graph(prices, Mesh(), {}, stack);
+      of_graph.use_graph(training->graph);
+      of_policy[context] = step_seconds(*training, profiles.layers(), of_graph);
     }
   }
+  add_states(*profiles.whole_training("none", 1), profiles.layers(), stack);
+}
+
+void Bounds::add_states(const TrainingGraph& training, const std::vector<EqualLayers>& layers, const Stack& stack) {
+  const Graph& graph = training.graph;
+  const EqualLayers& last = layers.back();
+  const NetworkParts parts(graph, last.kept + last.kept_count);
+  std::vector<double> times(static_cast<size_t>(parts.count()), 1);
+  for (const EqualLayers& equal : layers)
+    times[static_cast<size_t>(equal.kept)] = static_cast<double>(equal.count - equal.kept_count + 1);
+  for (const State& state : graph.states) {
+    const std::vector<std::string>* logical = &graph.values[state.before].logical;
+    if (state.follows != no_id &&
+        graph.type(state.before).shape == graph.type(graph.states[state.follows].before).shape)
+      logical = &graph.values[graph.states[state.follows].before].logical;
+    const auto has = [&](const char* name) { return std::ranges::find(*logical, name) != logical->end(); };
+    const bool tensor = has("heads") || has("kv_heads") || has("mlp") || has("vocab"), expert = has("experts");
+    StateBytes& bytes = state.is_of_optimizer() ? optimizer_ : parameters_;
+    double StateBytes::*part = tensor && expert ? &StateBytes::by_both
+                               : tensor         ? &StateBytes::by_tensor
+                               : expert         ? &StateBytes::by_expert
+                                                : &StateBytes::plain;
+    const TensorType& type = graph.type(state.before);
+    const double count = times[static_cast<size_t>(parts.of_value(state.before))];
+    bytes.*part += count * static_cast<double>(type.bytes());
+    if (state.trainable)
+      gradient_copies_.*part += count * static_cast<double>(element_count(type.shape)) * stack.memory.gradient_bytes;
+  }
+}
+
+StepWork Bounds::work_of(const std::string& recompute, int64_t context) const {
+  // Another policy recomputes something, and nothing less than none.
+  const auto known = seconds_.find(recompute);
+  const std::map<int64_t, StepWork>& of_policy = known == seconds_.end() ? seconds_.at("none") : known->second;
+  const auto behind = of_policy.upper_bound(context), at = std::prev(behind);
+  StepWork work = at->second;
+  if (at->first == context) return work;
+  work.of_attention = std::min(work.of_attention, of_policy.begin()->second.of_attention * seen_by_ring);
+  if (of_policy.size() < 4) return work;
+  // Where each step round the ring does the same, further steps do.
+  const double last = at->second.streamed, half = std::prev(at)->second.streamed,
+               quarter = std::prev(at, 2)->second.streamed;
+  const double steps = static_cast<double>(at->first - std::prev(at)->first);
+  if (behind == of_policy.end() && std::abs(last - half - 2 * (half - quarter)) <= same_steps * last)
+    work.streamed += (last - half) / steps * static_cast<double>(context - at->first) * (1 - same_steps);
+  return work;
 }
 
 Bound Bounds::of(const Candidate& candidate) const {
   const StrategyConfig& s = candidate.strategy;
   Bound bound;
-  // Another policy recomputes something, and nothing less than none.
-  const auto known = seconds_.find(s.recompute);
-  const ProductSeconds& work = known == seconds_.end() ? seconds_.at("none") : known->second;
+  const StepWork work = work_of(s.recompute, s.context);
   const double stages = static_cast<double>(s.pipeline);
-  const double rows =
-      rows_of_expert_ * static_cast<double>(std::max<int64_t>(1, s.microbatch_size)) / static_cast<double>(s.context);
-  const double seen = s.context > 1 ? seen_by_ring : 1;
-  bound.seconds = (work.plain + work.of_experts * share_of_whole_rows(rows) + work.of_attention * seen) /
-                  static_cast<double>(devices_);
+  const double rows = work.rows_of_expert / static_cast<double>(rows_) *
+                      static_cast<double>(std::max<int64_t>(1, s.microbatch_size)) / static_cast<double>(s.context);
+  bound.seconds = (work.products + work.of_attention + work.of_experts * share_of_whole_rows(rows) + work.streamed) *
+                  rounding / static_cast<double>(devices_);
   const double tensor = static_cast<double>(s.tensor), expert = static_cast<double>(s.expert);
   const StateShards shards = state_shards(s);
   // fastest may lay out nothing else: what is stored is as pinned.

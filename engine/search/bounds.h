@@ -1,12 +1,12 @@
 #pragma once
 
-#include <limits>
 #include <map>
 #include <string>
 
 #include "engine/compile/plan_request.h"
 #include "engine/machine/stack.h"
 #include "engine/search/candidates.h"
+#include "engine/search/whole_step.h"
 
 namespace shardscope {
 
@@ -20,12 +20,14 @@ struct Bound {
 
 // Lower bounds that hold for every candidate of a request.
 //
-// Time. W is the time that all matrix products of a step take at the device's peak rate, one after the other, under the
-// recompute policy. A product that is split among devices takes on each at least its share of the FLOPs at the peak
-// rate, whatever its layout, so all devices together compute for W, and one of the N for W / N. Of experts, tokens are
-// spread evenly; the rows that each has on a device are whole numbers, and those of one microbatch and context part are
-// the fewest. Of attention, a ring of context parts leaves out half at most; other software stacks have kernels of
-// their own, of which nothing counts. What stages wait for is in layer_bound.h.
+// Time. W is what one device of an ideal machine takes for the whole batch, one op after the other, under the recompute
+// policy (whole_step.h). There an op takes time in proportion to its size, so parts of it, of microbatches and on
+// devices, take at least what it takes whole, whatever its layout: all devices together take W, and one of the N W / N.
+// Of experts, tokens are spread evenly; the rows that each has on a device are whole numbers, and those of one
+// microbatch and context part are the fewest. Context parts up to 16 are priced as they are. With more a ring leaves
+// out half of attention at most, and all else takes no less than with fewer; where from 4 to 16 each further step
+// round the ring does the same, as it does without a window (models/decoder_context.h), so do those behind. What stages
+// wait for is in layer_bound.h.
 //
 // Memory. A device stores the states, of which each axis splits what it can at most: parameters and optimizer state
 // over the stages, heads, mlp, vocab and experts over their axes, and over replicas as ZeRO or fsdp says. The heaviest
@@ -34,7 +36,6 @@ class Bounds {
  public:
   Bounds(const PlanRequest& request, int64_t devices);
   Bound of(const Candidate& candidate) const;
-  int64_t rows() const { return rows_; }  // of a batch
 
  private:
   struct StateBytes {
@@ -44,13 +45,11 @@ class Bounds {
     }
   };
 
-  struct ProductSeconds {
-    double plain = 0, of_experts = 0, of_attention = 0;
-  };
+  void add_states(const TrainingGraph& training, const std::vector<EqualLayers>& layers, const Stack& stack);
+  StepWork work_of(const std::string& recompute, int64_t context) const;
 
-  int64_t rows_, devices_;
-  std::map<std::string, ProductSeconds> seconds_;                    // W by recompute policy
-  double rows_of_expert_ = std::numeric_limits<double>::infinity();  // fewest, of a sequence
+  int64_t rows_ = 1, devices_;                                  // rows of a batch
+  std::map<std::string, std::map<int64_t, StepWork>> seconds_;  // by recompute policy and context parts
   StateBytes parameters_, optimizer_, gradient_copies_;
   StackMemory stack_memory_;
 };

@@ -46,11 +46,6 @@ std::vector<int64_t> divisors(int64_t number) {
   return result;
 }
 
-bool divides_all(int64_t degree, const std::vector<int64_t>& sizes) {
-  if (sizes.empty()) return degree == 1;
-  return std::ranges::all_of(sizes, [&](int64_t size) { return size % degree == 0; });
-}
-
 // Of a value of `order`: a name, or axes with blanks between them.
 std::vector<std::string> axes_of_order(const std::string& value) {
   if (value == megatron_order) return {};
@@ -194,6 +189,11 @@ class Enumeration {
 };
 
 }  // namespace
+
+bool divides_all(int64_t degree, const std::vector<int64_t>& sizes) {
+  if (sizes.empty()) return degree == 1;
+  return std::ranges::all_of(sizes, [&](int64_t size) { return size % degree == 0; });
+}
 
 const std::vector<std::string>& strategy_schedules() {
   static const std::vector<std::string> schedules = {"1f1b", "gpipe", "zero_bubble"};

@@ -28,6 +28,8 @@ using FixedNumbers = std::map<std::string, std::vector<std::string>>;
 // tensor". Throws Failure (bad_argument) where there is no such number or value.
 void fix(FixedNumbers& fixed, const std::string& text);
 
+bool divides_all(int64_t degree, const std::vector<int64_t>& sizes);  // none: only 1 does
+
 struct Candidate {
   StrategyConfig strategy;
   LayoutMode mode = LayoutMode::as_written;

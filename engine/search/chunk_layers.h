@@ -12,6 +12,7 @@ struct ChunkLayers {
   std::vector<int64_t> count;                   // by group
   bool has_before = false, has_behind = false;  // what is before the layers, or behind them
   int first_group = -1, last_group = -1;        // -1: no layers
+  bool operator==(const ChunkLayers&) const = default;
 };
 
 // A network of `groups`, cut into chunks of so many layers.

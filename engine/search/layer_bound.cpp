@@ -19,20 +19,16 @@ class StrategyBound {
         strategy_(candidate.strategy),
         microbatches_(microbatches),
         prices_(prices),
-        orders_(orders) {}
-
-  // What all stages together do for a microbatch, as one stage would.
-  double all_stages(const std::vector<int>& layers) {
-    chunks_ = cut_layers(profile_.layers, layers);
-    // Transfers behind all that a task computes are those of one stage.
-    return one_stage(true, 0);
+        orders_(orders) {
+    const std::vector<std::string>& order = strategy_.order.empty() ? default_order() : strategy_.order;
+    for (size_t i = order.size(); i-- > 0 && order[i] != "pipeline";) devices_inside_ *= degree(strategy_, order[i]);
   }
 
   Bound run(const std::vector<int>& chunks, bool coarse) {
     const auto stages = static_cast<size_t>(strategy_.pipeline);
     chunks_ = cut_layers(profile_.layers, chunks);
     Bound bound;
-    bound.seconds = stages == 1 ? one_stage(coarse, 1) : pipeline(coarse);
+    bound.seconds = stages == 1 ? one_stage(coarse) : pipeline(coarse);
     bound.memory_bytes = memory(coarse);
     if (!coarse)
       bound.likely_bytes = std::max(bound.memory_bytes, likely_memory(profile_, chunks_, stages, in_flight()));
@@ -91,13 +87,12 @@ class StrategyBound {
     return seconds;
   }
 
-  // `tails`: of how many stages what is transferred behind all that a task computes counts.
-  double one_stage(bool coarse, double tails) const {
+  double one_stage(bool coarse) const {
     const ChunkLayers& all = chunks_.front();
     const TaskSeconds of_forward = of_chunk(profile_.forward, all, false),
                       of_backward = of_chunk(profile_.backward, all, true);
-    const double forward = std::max(of_forward.all(), of_forward.clock + tails * profile_.forward_tail),
-                 backward = std::max(of_backward.all(), of_backward.clock + tails * profile_.backward_tail);
+    const double forward = std::max(of_forward.all(), of_forward.clock + profile_.forward_tail),
+                 backward = std::max(of_backward.all(), of_backward.clock + profile_.backward_tail);
     double seconds = static_cast<double>(microbatches_) * (forward + backward);
     if (!coarse) seconds += of_chunk(profile_.begin, all, false).all() + of_chunk(profile_.update, all, false).all();
     return seconds;
@@ -120,10 +115,8 @@ class StrategyBound {
   // Of the devices of two stages that have the first place there.
   double transfer(int from, int to, double bytes) const {
     if (bytes <= 0 || from == to) return 0;
-    const std::vector<std::string> order = strategy_.order.empty() ? default_order() : strategy_.order;
-    int64_t inside = 1;
-    for (size_t i = order.size(); i-- > 0 && order[i] != "pipeline";) inside *= degree(strategy_, order[i]);
-    return prices_.transfer_seconds(static_cast<int>(from * inside), static_cast<int>(to * inside), bytes);
+    return prices_.transfer_seconds(static_cast<int>(from * devices_inside_), static_cast<int>(to * devices_inside_),
+                                    bytes);
   }
 
   double pipeline(bool coarse) {
@@ -132,6 +125,14 @@ class StrategyBound {
     std::vector<Item> forward, backward, weight;  // by chunk
     std::vector<double> received, received_back;
     for (int c = 0; c < count; ++c) {
+      received.push_back(c == 0 ? 0 : transfer((c - 1) % stages, c % stages, profile_.forward_message));
+      received_back.push_back(c + 1 == count ? 0 : transfer((c + 1) % stages, c % stages, profile_.backward_message));
+      if (c > 0 && chunks_[static_cast<size_t>(c)] == chunks_[static_cast<size_t>(c) - 1]) {
+        forward.push_back(forward.back());
+        backward.push_back(backward.back());
+        weight.push_back(weight.back());
+        continue;
+      }
       const TaskSeconds there = of_chunk(profile_.forward, chunks_[static_cast<size_t>(c)], false),
                         back = of_chunk(profile_.backward, chunks_[static_cast<size_t>(c)], true);
       forward.push_back(
@@ -142,8 +143,6 @@ class StrategyBound {
                           schedule.splits_backward ? back.ahead : back.ahead + back.all() - back.clock,
                           schedule.splits_backward ? 0 : back.behind, back.movable});
       weight.push_back({schedule.splits_backward ? weights_of_whole(c) : 0, 0, 0, 0, 0});
-      received.push_back(c == 0 ? 0 : transfer((c - 1) % stages, c % stages, profile_.forward_message));
-      received_back.push_back(c + 1 == count ? 0 : transfer((c + 1) % stages, c % stages, profile_.backward_message));
     }
     std::vector<double> begin(static_cast<size_t>(stages)), update(begin.size());
     for (size_t s = 0; s < begin.size() && !coarse; ++s) {
@@ -151,12 +150,23 @@ class StrategyBound {
       update[s] = of_chunk(profile_.update, of_stage(s), false).all();
     }
     const int64_t items = 2 * microbatches_ * count;
-    std::vector<double> ends = items <= simulated_items
+    std::vector<double> ends = !coarse && items <= simulated_items
                                    ? simulated(forward, backward, weight, received, received_back, begin)
                                    : summed(forward, backward, weight, received, received_back, begin);
+    if (schedule.splits_backward) {
+      for (size_t s = 0; s < ends.size(); ++s) ends[s] = std::max(ends[s], begin[s] + transferred(of_stage(s)));
+    }
     double seconds = 0;
     for (size_t s = 0; s < ends.size(); ++s) seconds = std::max(seconds, ends[s] + update[s]);
     return seconds;
+  }
+
+  // By the busiest stream, for all microbatches.
+  double transferred(const ChunkLayers& stage) const {
+    const TaskSeconds there = of_chunk(profile_.forward, stage, false), back = of_chunk(profile_.backward, stage, true);
+    double most = 0;
+    for (size_t s = 0; s < there.wire.size(); ++s) most = std::max(most, there.wire[s] + back.wire[s]);
+    return static_cast<double>(microbatches_) * most;
   }
 
   // The least that gradients of parameters alone take: of each layer the copy that takes less.
@@ -181,7 +191,7 @@ class StrategyBound {
     const size_t stages = begin.size();
     const bool ends_with_message = !schedule().splits_backward;
     std::vector<double> ends;
-    double ahead = 0, after = 0;  // the first message until here; the last from here
+    double ahead = 0, after = 0;  // until the first message is sent here; the last from here
     for (size_t s = 0; s < stages; ++s) {
       double work = 0;
       for (size_t c = s; c < forward.size(); c += stages)
@@ -191,7 +201,7 @@ class StrategyBound {
       // The last backward of this stage still has to pass those before it.
       if (ends_with_message)
         ends[0] = std::max(ends[0], ends.back() - backward[s].behind - backward[s].movable + after);
-      ahead += forward[s].passing() + (s + 1 < stages ? received[s + 1] : 0);
+      ahead += received[s] + forward[s].passing();
       after += backward[s].passing() + received_back[s];
     }
     return ends;
@@ -253,6 +263,7 @@ class StrategyBound {
   const MachinePrices& prices_;
   ScheduleOrders& orders_;
   std::vector<ChunkLayers> chunks_;
+  int64_t devices_inside_ = 1;  // of a device's neighbours in the next stage
 };
 
 }  // namespace
@@ -266,16 +277,6 @@ LayerBounds::LayerBounds(const PlanRequest& request, int64_t devices)
     : profiles_(request.config, request.machine),
       prices_(request.machine, static_cast<int>(devices)),
       stack_memory_(chosen_stack(request.config.stack).memory) {}
-
-Bound LayerBounds::of_work(const Candidate& candidate) {
-  const LayerProfile* profile = profiles_.of(candidate, true);
-  if (!profile) return {};
-  const StrategyConfig& s = candidate.strategy;
-  StrategyBound bound(*profile, candidate, profiles_.microbatches_of(candidate), prices_, orders_);
-  const std::vector<int> layers = {static_cast<int>(profile->layers.back().end())};
-  const double all = s.pipeline > 1 ? bound.all_stages(layers) : bound.run(layers, true).seconds;
-  return {all / static_cast<double>(s.pipeline), 0};
-}
 
 Bound LayerBounds::of(const Candidate& candidate, bool coarse) {
   const LayerProfile* profile = profiles_.of(candidate, coarse);

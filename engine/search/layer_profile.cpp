@@ -1,6 +1,7 @@
 #include "engine/search/layer_profile.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -222,7 +223,11 @@ bool LayerProfiles::is_of_kept_layers(const ShortenedGraph& graph) const {
 }
 
 LayerProfiles::LayerProfiles(const RunConfig& config, const Machine& machine)
-    : config_(config), machine_(machine), base_config_(with_strategy(config, {})), base_(resolve_run(base_config_)) {
+    : config_(config),
+      machine_(machine),
+      base_config_(with_strategy(config, {})),
+      bare_config_(*without_expansion(base_config_)),
+      base_(resolve_run(base_config_)) {
   rows_ = base_.microbatch_rows;
   if (!base_.errors.empty()) throw Failure(base_.errors);
   const ShortenedGraph& graph = shortened(base_, {}).graph;
@@ -269,6 +274,32 @@ const LayerProfiles::Shortened& LayerProfiles::shortened(const ResolvedRun& run,
   made->layer_seconds = layer_seconds(made->graph.graph, made->graph.layers, reference_host());
   const std::lock_guard lock(mutex_);
   return *shortened_.try_emplace(key, std::move(made)).first->second;
+}
+
+std::shared_ptr<const TrainingGraph> LayerProfiles::training(const ResolvedRun& run,
+                                                             const std::set<std::string>& kept) {
+  constexpr size_t most_kept = 128;
+  const TokenBlocks& blocks = run.split.blocks;
+  const ScheduleConfig& schedule = run.config->schedule;
+  const std::string key =
+      fmt::format("{} {} {} {} {} {} {} {}", run.microbatch_rows, blocks.batch, blocks.length, blocks.experts,
+                  schedule.rematerialise, run.pipeline.microbatches, run.pipeline.stages, fmt::join(kept, " "));
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = trainings_.find(key); at != trainings_.end()) return at->second;
+  }
+  auto made = std::make_shared<const TrainingGraph>(
+      build_training(run, shortened(run, blocks).graph.graph, reference_host(), kept));
+  const std::lock_guard lock(mutex_);
+  if (trainings_.size() >= most_kept) trainings_.clear();
+  return trainings_.try_emplace(key, std::move(made)).first->second;
+}
+
+std::shared_ptr<const MachinePrices> LayerProfiles::prices(const Mesh& mesh) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const MachinePrices>& known = prices_[mesh.device_count()];
+  if (!known) known = std::make_shared<const MachinePrices>(machine_, mesh.device_count());
+  return known;
 }
 
 const LayerProfile* LayerProfiles::of(const Candidate& candidate, bool coarse) {
@@ -324,6 +355,18 @@ ResolvedRun LayerProfiles::run_with(const RunConfig& config, int64_t rows) {
   return run;
 }
 
+std::shared_ptr<const TrainingGraph> LayerProfiles::whole_training(const std::string& recompute, int64_t context) {
+  StrategyConfig strategy;
+  strategy.microbatch_size = rows_;
+  strategy.recompute = recompute;
+  RunConfig config = bare_config_;
+  config.strategy = std::move(strategy);
+  config = expand_strategy(std::move(config));
+  ResolvedRun run = run_with(config, rows_);
+  run.split.blocks.length = context;
+  return training(run, {});
+}
+
 std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool coarse) {
   StrategyConfig strategy = candidate.strategy;
   const int64_t rows = rows_ / strategy.replicas();
@@ -335,18 +378,21 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
   }
   strategy.virtual_stages = 1;
   strategy.pipeline_schedule = "1f1b";
-  RunConfig config = with_strategy(config_, strategy);
+  RunConfig config = bare_config_;
+  config.strategy = std::move(strategy);
+  config = expand_strategy(std::move(config));
   config.pipeline = {};  // its axis splits nothing
   config.schedule.microbatches = accumulates ? 2 : 1;
-  ResolvedRun run = run_with(config, strategy.microbatch_size * strategy.replicas());
+  ResolvedRun run = run_with(config, config.strategy->microbatch_size * config.strategy->replicas());
   // A graph as pipelines have it, of which one stage has all.
   if (candidate.strategy.pipeline > 1) run.pipeline.stages = 2;
   const ShortenedGraph& shortened_graph = shortened(run, run.split.blocks).graph;
   Passes pass{{}};
-  WrittenTraining written = write_training(run, reference_host(), shortened_graph.graph, pass, {});
-  const Graph& graph = written.training.graph;
+  const WrittenTraining written =
+      write_training(run, [&](const std::set<std::string>& kept) { return training(run, kept); }, pass, {});
+  const Graph& graph = written.training->graph;
   const Mesh& mesh = run.mesh->whole;
-  WorkPrices prices(machine_, mesh, {}, chosen_stack(config.stack));
+  WorkPrices prices(this->prices(mesh), mesh, {}, chosen_stack(config.stack));
   prices.use_graph(graph);
   LayoutProblem problem{graph, mesh, written.placed.placements.defined, prices};
   problem.microbatches = rows > candidate.strategy.microbatch_size ? 2 : 1;
@@ -371,7 +417,7 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
   for (size_t id = 0; id < graph.ops.size(); ++id) {
     const Op& op = graph.ops[id];
     if (op.phase == Phase::recompute && op.forward_op != no_id)
-      left_out[id] = written.training.recomputed_casts.contains(graph.ops[op.forward_op].name);
+      left_out[id] = written.training->recomputed_casts.contains(graph.ops[op.forward_op].name);
     // Replicas may share what is behind the sum of their gradients; and a stack joins ops to other chains where
     // parameters are gathered.
     const bool may_be_less = weights[id] || !stack.runs_here();

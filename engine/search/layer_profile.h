@@ -5,12 +5,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "engine/compile/training_graph.h"
 #include "engine/graph/repeated_layers.h"
-#include "engine/machine/machine.h"
+#include "engine/machine/machine_prices.h"
 #include "engine/search/candidates.h"
 #include "engine/search/layer_memory.h"
 
@@ -52,6 +53,11 @@ class LayerProfiles {
   // Null where there is none. For several threads at a time.
   const LayerProfile* of(const Candidate& candidate, bool coarse);
 
+  // Of one device that has the whole batch at once, with the length in so many blocks.
+  std::shared_ptr<const TrainingGraph> whole_training(const std::string& recompute, int64_t context);
+  const std::vector<EqualLayers>& layers() const { return layers_; }
+  int64_t rows() const { return rows_; }  // of a batch
+
   // Layers of each model chunk of a candidate's pipeline; empty where not known.
   std::vector<int> chunks_of(const Candidate& candidate);
   bool has_experts() const { return has_experts_; }
@@ -64,12 +70,14 @@ class LayerProfiles {
   };
   bool is_of_kept_layers(const ShortenedGraph& graph) const;
   const Shortened& shortened(const ResolvedRun& run, const TokenBlocks& blocks);
+  std::shared_ptr<const TrainingGraph> training(const ResolvedRun& run, const std::set<std::string>& kept);
+  std::shared_ptr<const MachinePrices> prices(const Mesh& mesh);
   ResolvedRun run_with(const RunConfig& config, int64_t rows);
   std::optional<LayerProfile> make(const Candidate& candidate, bool coarse);
 
   const RunConfig& config_;
   const Machine& machine_;
-  RunConfig base_config_;
+  RunConfig base_config_, bare_config_;  // of no strategy; what is beside the strategy of a candidate
   ResolvedRun base_;
   int64_t rows_ = 1;
   bool has_experts_ = false;
@@ -77,6 +85,8 @@ class LayerProfiles {
   std::vector<int> kept_layers_;     // of these, those that a shortened one has
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Shortened>> shortened_;
+  std::map<std::string, std::shared_ptr<const TrainingGraph>> trainings_;  // some of them, the last
+  std::map<int, std::shared_ptr<const MachinePrices>> prices_;             // by number of devices
   std::map<std::string, std::vector<int>> chunks_;
   std::map<std::string, std::unique_ptr<std::optional<LayerProfile>>> profiles_;
 };

@@ -17,10 +17,8 @@ PipelineShape shape_of(const StrategyConfig& strategy, int64_t microbatches) {
 
 namespace {
 
-std::vector<int> most_in_flight(const PipelineSchedule& schedule, PipelineShape shape, int64_t counted_items) {
+std::vector<int> in_flight_of(const PipelineSchedule& schedule, const PipelineShape& shape) {
   std::vector<int> most(static_cast<size_t>(shape.stages * shape.chunks), 1);
-  const int64_t most_microbatches = counted_items / 2 / shape.stages / shape.chunks / shape.stages * shape.stages;
-  shape.microbatches = static_cast<int>(std::min<int64_t>(shape.microbatches, most_microbatches));
   const PipelineOrder order = shape.microbatches > 0 ? schedule.order(shape) : PipelineOrder();
   for (size_t s = 0; s < order.size(); ++s) {
     std::vector<int> now(most.size());
@@ -31,6 +29,20 @@ std::vector<int> most_in_flight(const PipelineSchedule& schedule, PipelineShape 
     }
   }
   return most;
+}
+
+std::vector<int> most_in_flight(const PipelineSchedule& schedule, PipelineShape shape, int64_t counted_items) {
+  const int microbatches = shape.microbatches;
+  const int64_t most_microbatches = counted_items / 2 / shape.stages / shape.chunks / shape.stages * shape.stages;
+  shape.microbatches = static_cast<int>(std::min<int64_t>(microbatches, most_microbatches));
+  const int few = 3 * shape.stages;
+  if (shape.microbatches > few) {
+    PipelineShape shorter = shape;
+    shorter.microbatches = few;
+    std::vector<int> most = in_flight_of(schedule, shorter);
+    if (std::ranges::max(most) < few) return most;
+  }
+  return in_flight_of(schedule, shape);
 }
 
 }  // namespace

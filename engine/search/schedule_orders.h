@@ -22,8 +22,9 @@ class ScheduleOrders {
   std::shared_ptr<const PipelineOrder> order(const PipelineSchedule& schedule, const PipelineShape& shape);
 
   // By chunk of the network: microbatches that it has at a time between the end of their forward and that of their
-  // backward (of inputs, where it is split), at most. Long orders count as far as `counted_items`: in what follows,
-  // other microbatches take the places of those before.
+  // backward (of inputs, where it is split), at most. Three microbatches for each stage count, where not all of these
+  // are in flight at a time, and of long orders `counted_items`: in what follows, other microbatches take the places of
+  // those before.
   std::shared_ptr<const std::vector<int>> in_flight(const PipelineSchedule& schedule, const PipelineShape& shape);
 
  private:

@@ -12,12 +12,11 @@
 #include <thread>
 #include <tuple>
 
-#include "engine/compile/compile.h"
 #include "engine/plan/memory_limit.h"
-#include "engine/plan/utilisation.h"
 #include "engine/search/layer_bound.h"
 #include "engine/search/neighbours.h"
 #include "engine/search/search_record.h"
+#include "engine/search/usual_strategies.h"
 
 namespace shardscope {
 
@@ -25,24 +24,18 @@ namespace {
 
 constexpr size_t fastest_count = 10;
 // Candidates that are planned before bounds are compared again: the same for any number of threads.
-constexpr size_t round_sizes[] = {1024, 256, 64, 8, 8};
+constexpr size_t round_sizes[] = {4096, 128, 8, 8};
 // Likewise between rounds, of what looks best so far.
-constexpr size_t dive_sizes[] = {0, 256, 16, 2, 2};
-constexpr int64_t rounds_between_dives = 8;
-// Usual strategies that are planned first, so many at a time.
-constexpr size_t usual_count = 32, usual_round = 8;
+constexpr size_t dive_sizes[] = {0, 64, 2, 2};
+constexpr int64_t dives_apart = 4;  // times as many rounds
+// Usual strategies of which bounds by their own layers are found first; they are planned so many at a time.
+constexpr size_t promising_count = 8, usual_count = 32, usual_round = 2;
 // Single changes are tried of so many of the best plans, and planned so many at a time.
 constexpr size_t improved_count = 4, change_round = 4;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
 constexpr double likely_time = 1.03, likely_memory = 1.05;
 // Estimates of memory above the limit by this much are planned last.
 constexpr double unlikely_memory = 1.1;
-
-bool is_faster(const Found& a, const Found& b) {
-  if (a.seconds != b.seconds) return a.seconds < b.seconds;
-  if (a.memory_bytes != b.memory_bytes) return a.memory_bytes < b.memory_bytes;
-  return a.index < b.index;
-}
 
 double value_of(const Found& found, SearchObjective objective) {
   return objective == SearchObjective::memory ? found.memory_bytes : found.seconds;
@@ -80,14 +73,16 @@ class Search {
     for (size_t i = 0; i < all_.size(); ++i)
       consider({bounds_.of(all_[i]), static_cast<int>(i), rank_of(all_[i].strategy)}, at_once);
     try {
-      plan_first(usual_first(), usual_round, [&] { return !found_.empty() || is_over(); });
-      while (!is_over() && improve(is_over)) {
-      }
-      int64_t rounds = 0;
+      plan_usual(is_over);
+      int64_t rounds = 0, next_dive = dives_apart;
       for (Level level = lowest(); level != no_level && !is_over(); level = lowest()) {
         advance(level, round_sizes[level]);
         // Plans of what looks best so far, long before all else is known: by them others are left out.
-        if (const int64_t now = ++rounds; now % rounds_between_dives == 0 || (now & (now - 1)) == 0) dive(level);
+        if (++rounds == next_dive) {
+          dive(level);
+          if (!found_.empty()) improve(is_over);
+          next_dive *= dives_apart;
+        }
         report();
       }
     } catch (const Cancelled&) {
@@ -127,23 +122,9 @@ class Search {
     if (!done.stop_requested()) ending_.request_stop();
   }
 
-  int64_t devices_of_node() const {
-    const auto& levels = request_.plan.machine.levels;
-    return levels.empty() || levels.front().count.empty() ? 1 : std::max(1, levels.front().count.front());
-  }
-
-  // As people begin: tensor parallelism within a node, sequence parallel; one sequence at a time, all recomputed;
-  // parameters split over all replicas, or ZeRO 1.
-  bool is_usual(const StrategyConfig& s) const {
-    const bool splits_states = s.data == 1 ? s.zero == 0 : s.fsdp == 1 && s.zero == 1;
-    return splits_states && s.tensor <= devices_of_node() && s.sequence_parallel == (s.tensor > 1) && s.context == 1 &&
-           s.virtual_stages == 1 && s.pipeline_schedule == "1f1b" && s.microbatch_size == 1 && s.recompute == "full" &&
-           s.order.empty();
-  }
-
-  // How much is known of a candidate: bounds.h; layer_bound.h without a pipeline's order, of one replica, by layers; by
-  // layers, and its memory is probably above the limit.
-  enum Level : uint8_t { at_once, of_work, coarsely, by_layers, unlikely, no_level };
+  // How much is known of a candidate: bounds.h; layer_bound.h, coarse; by its own layers; likewise, and its memory is
+  // probably above the limit.
+  enum Level : uint8_t { at_once, coarsely, by_layers, unlikely, no_level };
   struct Open {
     Bound bound;
     int index = 0;
@@ -152,7 +133,7 @@ class Search {
   // Of candidates with equal bounds first those with short rings, of which a profile is quick, and with tensor
   // parallelism over a node; those with the same profile together.
   int64_t rank_of(const StrategyConfig& s) const {
-    const int64_t node = devices_of_node();
+    const int64_t node = devices_of_node(request_.plan.machine);
     const int64_t unlike = s.tensor > node ? s.tensor / node : node / s.tensor;
     return (((s.context << 14 | unlike) << 14 | s.expert) << 14 | s.microbatch_size) << 1 |
            (s.sequence_parallel ? 0 : 1);
@@ -195,7 +176,7 @@ class Search {
   // The level that has the candidate with the lowest bound; those that are unlikely last.
   Level lowest() const {
     Level lowest = no_level;
-    for (const Level level : {at_once, of_work, coarsely, by_layers}) {
+    for (const Level level : {at_once, coarsely, by_layers}) {
       if (open_[level].empty()) continue;
       if (lowest == no_level || Before{request_.objective}(*open_[level].begin(), *open_[lowest].begin()))
         lowest = level;
@@ -204,24 +185,43 @@ class Search {
   }
 
   void dive(Level from) {
-    for (const Level level : {of_work, coarsely, by_layers}) {
+    for (const Level level : {coarsely, by_layers}) {
       if (level != from) advance(level, dive_sizes[level]);
     }
   }
 
-  // Of the usual strategies that are open those which split a replica least, experts most.
-  std::vector<int> usual_first() const {
+  // Plans usual strategies that are probably within the memory until one is: those with the lowest bounds, and those
+  // that split a replica least, experts most.
+  template <class IsOver>
+  void plan_usual(const IsOver& is_over) {
     std::vector<int> usual;
-    const auto strategy = [&](int index) -> const StrategyConfig& { return all_[static_cast<size_t>(index)].strategy; };
     for (const Open& open : open_[at_once]) {
-      if (is_usual(strategy(open.index))) usual.push_back(open.index);
+      if (is_usual(all_[static_cast<size_t>(open.index)].strategy, request_.plan.machine)) usual.push_back(open.index);
     }
-    std::ranges::sort(usual, {}, [&](int index) {
-      const StrategyConfig& s = strategy(index);
-      return std::tuple(s.pipeline * s.tensor, -s.expert, index);
-    });
-    usual.resize(std::min(usual.size(), usual_count));
-    return usual;
+    work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, at_once); });
+    const auto has_lower_bound = [&](int a, int b) {
+      return Before{request_.objective}(known_[static_cast<size_t>(a)], known_[static_cast<size_t>(b)]);
+    };
+    const auto splits_less = [&](int a, int b) {
+      const StrategyConfig &one = all_[static_cast<size_t>(a)].strategy, &two = all_[static_cast<size_t>(b)].strategy;
+      return std::tuple(split_of_replica(one), a) < std::tuple(split_of_replica(two), b);
+    };
+    const auto plan_by = [&](const auto& comes_before, size_t count) {
+      const auto is_at = [&](int index, Level level) { return levels_[static_cast<size_t>(index)] == level; };
+      std::erase_if(usual, [&](int index) { return !is_at(index, coarsely) && !is_at(index, by_layers); });
+      std::ranges::sort(usual, comes_before);
+      std::vector<int> first(usual.begin(), usual.begin() + static_cast<std::ptrdiff_t>(std::min(usual.size(), count)));
+      std::vector<int> coarse;
+      std::ranges::copy_if(first, std::back_inserter(coarse), [&](int index) { return is_at(index, coarsely); });
+      work_on(coarse, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
+      std::erase_if(first, [&](int index) { return !is_at(index, by_layers); });
+      std::ranges::sort(first, comes_before);
+      const size_t known = found_.size();
+      plan_first(first, usual_round, [&] { return found_.size() > known || is_over(); });
+    };
+    plan_by(has_lower_bound, promising_count);
+    std::erase_if(usual, [&](int index) { return !is_frugal(all_[static_cast<size_t>(index)].strategy); });
+    plan_by(splits_less, usual_count);
   }
 
   // These before all others, so many at a time, until `is_enough` before one of the rounds.
@@ -346,20 +346,18 @@ class Search {
     for (Open& open : round) {
       if (!record_.bounds.contains({open.index, level})) unknown.push_back(&open);
     }
-    if (level != of_work) {
-      // One of each profile first, so that no two threads make the same.
-      std::map<std::string, int> firsts;
-      for (const Open* open : unknown)
-        firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], coarse), open->index);
-      std::vector<int> profiles;
-      for (const auto& [key, index] : firsts) profiles.push_back(index);
-      in_parallel(profiles.size(),
-                  [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], coarse); });
-    }
+    // One of each profile first, so that no two threads make the same.
+    std::map<std::string, int> firsts;
+    for (const Open* open : unknown)
+      firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], coarse), open->index);
+    std::vector<int> profiles;
+    for (const auto& [key, index] : firsts) profiles.push_back(index);
+    in_parallel(profiles.size(),
+                [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], coarse); });
     std::vector<Bound> bounds(unknown.size());
     in_parallel(unknown.size(), [&](size_t i) {
       const Candidate& candidate = all_[static_cast<size_t>(unknown[i]->index)];
-      bounds[i] = level == at_once ? layers_.of_work(candidate) : layers_.of(candidate, coarse);
+      bounds[i] = layers_.of(candidate, coarse);
     });
     for (size_t i = 0; i < unknown.size(); ++i) record_.bounds[{unknown[i]->index, level}] = bounds[i];
     for (Open& open : round) {
@@ -466,35 +464,6 @@ class Search {
 };
 
 }  // namespace
-
-std::optional<Found> plan_candidate(const SearchRequest& request, const Candidate& candidate, std::stop_token stop) {
-  Found found;
-  found.candidate = candidate;
-  try {
-    const Plan plan = compile({run_of(request.plan.config, candidate), request.plan.machine}, stop);
-    found.seconds = plan.totals.seconds_per_step;
-    found.memory_bytes = static_cast<double>(plan.totals.device_bytes);
-    if (found.seconds > 0) found.exposed_share = plan.simulation.most_exposed() / found.seconds;
-    found.bubble = plan.simulation.bubble;
-    found.mfu = utilisation(plan).mfu();
-  } catch (const Failure&) {
-    return std::nullopt;
-  }
-  const double computing = 1 - found.exposed_share - found.bubble;
-  found.limit = found.bubble > std::max(computing, found.exposed_share) ? "bubble"
-                : found.exposed_share > computing                       ? "communication"
-                                                                        : "compute";
-  return found;
-}
-
-std::vector<Found> pareto_front(std::vector<Found> found) {
-  std::ranges::sort(found, is_faster);
-  std::vector<Found> front;
-  for (Found& each : found) {
-    if (front.empty() || each.memory_bytes < front.back().memory_bytes) front.push_back(std::move(each));
-  }
-  return front;
-}
 
 SearchResult search(const SearchRequest& request, std::stop_token stop,
                     const std::function<void(const SearchProgress&)>& progress) {

@@ -78,6 +78,9 @@ struct SearchProgress {
 SearchResult search(const SearchRequest& request, std::stop_token stop = {},
                     const std::function<void(const SearchProgress&)>& progress = {});
 
+// By time, then memory, then index.
+bool is_faster(const Found& a, const Found& b);
+
 // Those that no other beats, by time; of equal ones the first.
 std::vector<Found> pareto_front(std::vector<Found> found);
 

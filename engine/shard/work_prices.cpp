@@ -6,7 +6,11 @@
 namespace shardscope {
 
 WorkPrices::WorkPrices(const Machine& machine, const Mesh& mesh, std::optional<AxisIndex> stages, Stack stack)
-    : machine_(machine, mesh.device_count()), mesh_(mesh), stages_(stages), stack_(std::move(stack)) {}
+    : WorkPrices(std::make_shared<const MachinePrices>(machine, mesh.device_count()), mesh, stages, std::move(stack)) {}
+
+WorkPrices::WorkPrices(std::shared_ptr<const MachinePrices> machine, const Mesh& mesh, std::optional<AxisIndex> stages,
+                       Stack stack)
+    : machine_(std::move(machine)), mesh_(mesh), stages_(stages), stack_(std::move(stack)) {}
 
 void WorkPrices::use_graph(const Graph& graph) {
   graph_ = &graph;
@@ -25,14 +29,14 @@ double WorkPrices::compute(const Op& op, std::span<const TensorType> operands,
     if (const ScoreWork work = definition.scores(op.attributes, operands); work.scores > 0)
       return attention(op, work, operands, results, bytes);
   }
-  const auto& kernels = machine_.machine().device.kernels;
+  const auto& kernels = machine_->machine().device.kernels;
   if (!definition.is_matrix_product() || kernels.contains(definition.name())) {
     const double flops = definition.flops(op.attributes, operands, results);
-    return machine_.local_seconds(definition.name(), bytes, flops, precision_of(dtype));
+    return machine_->local_seconds(definition.name(), bytes, flops, precision_of(dtype));
   }
   double seconds = 0;
   for (const auto& [m, n, k, batch, transposed_left] : definition.products(op.attributes, operands, results)) {
-    seconds += machine_.matrix_product_seconds({precision_of(dtype), m, n, k, batch, transposed_left});
+    seconds += machine_->matrix_product_seconds({precision_of(dtype), m, n, k, batch, transposed_left});
   }
   return seconds;
 }
@@ -59,19 +63,19 @@ double WorkPrices::attention(const Op& op, const ScoreWork& work, std::span<cons
   const double flops = definition.flops(op.attributes, operands, results);
   if (stack_.attention.kernel == AttentionKernel::flash) {
     const double share = stack_.attention.skips_masked ? 1 - work.masked : 1;
-    if (machine_.machine().device.kernels.contains(work.kernel))
-      return machine_.local_seconds(work.kernel, bytes, flops * share, precision);
-    const ProductRate* rate = find_products(machine_.machine().device, precision);
+    if (machine_->machine().device.kernels.contains(work.kernel))
+      return machine_->local_seconds(work.kernel, bytes, flops * share, precision);
+    const ProductRate* rate = find_products(machine_->machine().device, precision);
     const double products = rate ? flops * share / rate->flops_per_second : 0;
-    return std::max(machine_.local_seconds(work.kernel, bytes), products);
+    return std::max(machine_->local_seconds(work.kernel, bytes), products);
   }
   // Bytes of each score. Forward: product writes 2; mask and softmax 2, 2; dropout 2, 2 and its mask 1; product
   // reads 2. Backward: product writes 2; dropout 2, 1, 2; softmax 2, 2, 2; three products read 2 each.
   constexpr double forward_bytes = 13, backward_bytes = 19;
-  double seconds = machine_.local_seconds(
+  double seconds = machine_->local_seconds(
       "scores", work.scores * (op.phase == Phase::backward ? backward_bytes : forward_bytes), 0, precision);
   for (const auto& [m, n, k, batch, transposed_left] : definition.products(op.attributes, operands, results)) {
-    seconds += machine_.matrix_product_seconds({precision, m, n, k, batch, transposed_left});
+    seconds += machine_->matrix_product_seconds({precision, m, n, k, batch, transposed_left});
   }
   return seconds;
 }
@@ -84,7 +88,7 @@ double WorkPrices::receive(int from, int to, double bytes) const {
       if (mesh_.coordinate(device, *stages_) != from) continue;
       pairs.emplace_back(device, mesh_.group(device, {*stages_})[static_cast<size_t>(to)]);
     }
-    entry->second = machine_.transfer_rate(pairs);
+    entry->second = machine_->transfer_rate(pairs);
   }
   return entry->second.seconds(bytes);
 }
@@ -93,7 +97,7 @@ const GroupPlacement& WorkPrices::placement(const AxisList& axes) const {
   uint8_t set = 0;
   for (AxisIndex axis : axes) set |= static_cast<uint8_t>(1u << axis);
   const auto [entry, is_new] = placements_.try_emplace(set);
-  if (is_new) entry->second = machine_.place(mesh_, {axes.begin(), axes.end()});
+  if (is_new) entry->second = machine_->place(mesh_, {axes.begin(), axes.end()});
   return entry->second;
 }
 

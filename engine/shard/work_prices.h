@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -25,8 +26,11 @@ class WorkPrices {
   // `mesh`: all devices of the run, by which the machine's topology counts. `stages`: the axis of the pipeline.
   // `stack`: what of the machine is used, and how. Throws Failure (device_count) where the machine has fewer devices.
   WorkPrices(const Machine& machine, const Mesh& mesh, std::optional<AxisIndex> stages = {}, Stack stack = {});
+  // `machine`: of as many ranks as the mesh has devices.
+  WorkPrices(std::shared_ptr<const MachinePrices> machine, const Mesh& mesh, std::optional<AxisIndex> stages,
+             Stack stack);
 
-  const MachinePrices& machine() const { return machine_; }
+  const MachinePrices& machine() const { return *machine_; }
   const Stack& stack() const { return stack_; }
   // From here on ops are those of this graph, which stays where it is; chains are fused, and activations narrow, where
   // the stack has it so.
@@ -37,14 +41,14 @@ class WorkPrices {
   // machine has one (KernelRate), else as the products that it consists of, else by the bytes that it touches.
   // Attention as the stack's kernel does it; of fused chains what enters and what leaves.
   double compute(const Op& op, std::span<const TensorType> operands, std::span<const TensorType> results) const;
-  double slice(double bytes_touched) const { return machine_.local_seconds("slice", bytes_touched); }
+  double slice(double bytes_touched) const { return machine_->local_seconds("slice", bytes_touched); }
 
   double collective(InstructionKind kind, double payload, const AxisList& axes) const {
-    return machine_.collective_seconds(kind, payload, placement(axes));
+    return machine_->collective_seconds(kind, payload, placement(axes));
   }
 
   // A message of one device to the device at its place in another stage: making it ready, and taking it.
-  double send(double bytes_touched) const { return machine_.local_seconds("send", bytes_touched); }
+  double send(double bytes_touched) const { return machine_->local_seconds("send", bytes_touched); }
   double receive(int from, int to, double bytes) const;
 
   // Where the groups over these axes lie.
@@ -55,7 +59,7 @@ class WorkPrices {
                    std::span<const TensorType> results, double bytes) const;
   double bytes_of(const Op& op, std::span<const TensorType> operands, std::span<const TensorType> results) const;
 
-  MachinePrices machine_;
+  std::shared_ptr<const MachinePrices> machine_;
   Mesh mesh_;
   std::optional<AxisIndex> stages_;
   Stack stack_;

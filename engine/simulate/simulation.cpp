@@ -26,6 +26,10 @@ class Simulator {
       sequences_.push_back(sequence);
       result_.stages.emplace_back(sequence ? sequence->length : 0);
     }
+    steps_.resize(program.tasks.size());
+    for (const Sequence* sequence : sequences_) {
+      for (size_t run = 0; sequence && run < sequence->runs.size(); ++run) list_steps(sequence->runs[run].task);
+    }
     at_.resize(sequences_.size());
     clocks_.assign(sequences_.size(), StageClock(streams));
   }
@@ -71,6 +75,36 @@ class Simulator {
     size_t run = 0;
     int place = 0;
   };
+  // What of an instruction decides when it runs; of a task by place.
+  struct Step {
+    enum Kind : uint8_t { local, start, done, send, receive } kind = local;
+    int stream = -1, channel = -1;
+    int start_place = -1;  // of a done
+    double seconds = 0;
+  };
+
+  void list_steps(int id) {
+    std::vector<Step>& steps = steps_[static_cast<size_t>(id)];
+    const Task& task = program_.tasks[static_cast<size_t>(id)];
+    if (!steps.empty()) return;
+    steps.reserve(static_cast<size_t>(task.size()));
+    for (int place = 0; place < task.size(); ++place) {
+      const Instruction& instruction = task.issued(place);
+      Step& step = steps.emplace_back();
+      step.seconds = seconds_[InstructionId{id, task.order.index(place)}];
+      step.channel = instruction.channel();
+      if (const CollectiveStart* start = instruction.as<CollectiveStart>()) {
+        step.kind = Step::start;
+        step.stream = streams_.of(program_, *start);
+      } else if (const CollectiveDone* done = instruction.as<CollectiveDone>()) {
+        step.kind = Step::done;
+        step.stream = streams_.of(program_, *task.instructions[static_cast<size_t>(done->start)].as<CollectiveStart>());
+        step.start_place = task.order.place(done->start);
+      } else if (step.channel >= 0) {
+        step.kind = instruction.as<Send>() ? Step::send : Step::receive;
+      }
+    }
+  }
 
   bool is_done(int stage) const { return !sequences_[stage] || at_[stage].run == sequences_[stage]->runs.size(); }
   const TaskRun& run_of(int stage) const { return sequences_[stage]->runs[at_[stage].run]; }
@@ -79,40 +113,36 @@ class Simulator {
 
   bool advance(int stage) {
     if (is_done(stage)) return false;
-    const Instruction& next = instruction(stage);
-    Messages* messages = is_transfer(next.kind()) ? &channels_[next.channel()] : nullptr;
-    StageClock& clock = clocks_[stage];
-    if (next.kind() == InstructionKind::send && !without_limits_) {
-      const size_t capacity = static_cast<size_t>(program_.channels[next.channel()].capacity),
+    const TaskRun& run = run_of(stage);
+    const std::vector<Step>& steps = steps_[static_cast<size_t>(run.task)];
+    Turn& at = at_[static_cast<size_t>(stage)];
+    const Step& next = steps[static_cast<size_t>(at.place)];
+    Messages* messages = next.channel >= 0 ? &channels_[static_cast<size_t>(next.channel)] : nullptr;
+    StageClock& clock = clocks_[static_cast<size_t>(stage)];
+    if (next.kind == Step::send && !without_limits_) {
+      const size_t capacity = static_cast<size_t>(program_.channels[static_cast<size_t>(next.channel)].capacity),
                    sent = messages->sent.size();
       if (sent >= messages->taken.size() + capacity) return false;
       if (sent >= capacity) clock.idle_until(messages->taken[sent - capacity]);
-    } else if (next.kind() == InstructionKind::receive) {
+    } else if (next.kind == Step::receive) {
       const size_t taken = messages->taken.size();
       if (messages->sent.size() == taken) return false;
       clock.idle_until(messages->sent[taken]);
     }
-    const Simulation::Span span = issue(stage, next);
-    if (next.kind() == InstructionKind::send) messages->sent.push_back(span.end);
-    if (next.kind() == InstructionKind::receive) messages->taken.push_back(span.end);
-    result_.stages[stage][run_of(stage).first + at_[stage].place] = span;
-    if (++at_[stage].place == task(stage).size()) ++at_[stage].run, at_[stage].place = 0;
+    const Simulation::Span span = issue(clock, next, run.first, at.place);
+    if (next.kind == Step::send) messages->sent.push_back(span.end);
+    if (next.kind == Step::receive) messages->taken.push_back(span.end);
+    result_.stages[static_cast<size_t>(stage)][static_cast<size_t>(run.first + at.place)] = span;
+    if (++at.place == static_cast<int>(steps.size())) ++at.run, at.place = 0;
     return true;
   }
 
-  Simulation::Span issue(int stage, const Instruction& next) {
-    StageClock& clock = clocks_[stage];
-    const int first = run_of(stage).first;
-    const IssueOrder& order = task(stage).order;
-    const InstructionId id{run_of(stage).task, order.index(at_[stage].place)};
-    if (const CollectiveStart* start = next.as<CollectiveStart>()) {
-      clock.start(first + at_[stage].place, streams_.of(program_, *start), seconds_[id]);
+  static Simulation::Span issue(StageClock& clock, const Step& next, int first, int place) {
+    if (next.kind == Step::start) {
+      clock.start(first + place, next.stream, next.seconds);
       return {clock.time(), clock.time()};
     }
-    const CollectiveDone* done = next.as<CollectiveDone>();
-    if (!done) return clock.compute(seconds_[id]);
-    const CollectiveStart& start = *task(stage).instructions[static_cast<size_t>(done->start)].as<CollectiveStart>();
-    return clock.finish(first + order.place(done->start), streams_.of(program_, start));
+    return next.kind == Step::done ? clock.finish(first + next.start_place, next.stream) : clock.compute(next.seconds);
   }
 
   // From a stage that cannot go on along what it waits for, until a stage comes again.
@@ -149,6 +179,7 @@ class Simulator {
   const Streams& streams_;
   bool without_limits_;
   std::vector<Messages> channels_;
+  std::vector<std::vector<Step>> steps_;    // per task
   std::vector<const Sequence*> sequences_;  // per stage
   std::vector<Turn> at_;
   std::vector<StageClock> clocks_;

@@ -45,6 +45,8 @@ class PipelineBoundTest : public QObject {
     QTest::addColumn<int>("seed");
     QTest::addColumn<QString>("stack");
     for (int seed = 1; seed <= 40; ++seed) QTest::addRow("%d", seed) << seed << "";
+    // A first message that its stage was to wait for twice.
+    QTest::addRow("1237") << 1237 << "";
     // Groups that block in a shortened network and not in the whole one.
     QTest::addRow("1233, megatron") << 1233 << "megatron";
   }
@@ -73,8 +75,7 @@ class PipelineBoundTest : public QObject {
     for (const Candidate& candidate : all) {
       const std::optional<Found> found = plan_candidate(request, candidate, {});
       if (!found) continue;
-      const Bound of[] = {bounds.of(candidate), layers.of_work(candidate), layers.of(candidate, true),
-                          layers.of(candidate, false)};
+      const Bound of[] = {bounds.of(candidate), layers.of(candidate, true), layers.of(candidate, false)};
       for (size_t i = 0; i < std::size(of); ++i) {
         const std::string text =
             fmt::format("{} {}, bound {}: {} s of {}, {} bytes of {}", request.plan.config.stack, text_of(candidate), i,

@@ -1,0 +1,44 @@
+#include <algorithm>
+
+#include "engine/compile/compile.h"
+#include "engine/plan/utilisation.h"
+#include "engine/search/search.h"
+
+namespace shardscope {
+
+bool is_faster(const Found& a, const Found& b) {
+  if (a.seconds != b.seconds) return a.seconds < b.seconds;
+  if (a.memory_bytes != b.memory_bytes) return a.memory_bytes < b.memory_bytes;
+  return a.index < b.index;
+}
+
+std::optional<Found> plan_candidate(const SearchRequest& request, const Candidate& candidate, std::stop_token stop) {
+  Found found;
+  found.candidate = candidate;
+  try {
+    const Plan plan = compile({run_of(request.plan.config, candidate), request.plan.machine}, stop);
+    found.seconds = plan.totals.seconds_per_step;
+    found.memory_bytes = static_cast<double>(plan.totals.device_bytes);
+    if (found.seconds > 0) found.exposed_share = plan.simulation.most_exposed() / found.seconds;
+    found.bubble = plan.simulation.bubble;
+    found.mfu = utilisation(plan).mfu();
+  } catch (const Failure&) {
+    return std::nullopt;
+  }
+  const double computing = 1 - found.exposed_share - found.bubble;
+  found.limit = found.bubble > std::max(computing, found.exposed_share) ? "bubble"
+                : found.exposed_share > computing                       ? "communication"
+                                                                        : "compute";
+  return found;
+}
+
+std::vector<Found> pareto_front(std::vector<Found> found) {
+  std::ranges::sort(found, is_faster);
+  std::vector<Found> front;
+  for (Found& each : found) {
+    if (front.empty() || each.memory_bytes < front.back().memory_bytes) front.push_back(std::move(each));
+  }
+  return front;
+}
+
+}  // namespace shardscope

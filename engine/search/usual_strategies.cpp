@@ -1,0 +1,30 @@
+#include "engine/search/usual_strategies.h"
+
+#include <algorithm>
+
+namespace shardscope {
+
+namespace {
+
+constexpr int64_t most_context = 8;
+
+}  // namespace
+
+int64_t devices_of_node(const Machine& machine) {
+  const std::vector<Level>& levels = machine.levels;
+  return levels.empty() || levels.front().count.empty() ? 1 : std::max(1, levels.front().count.front());
+}
+
+bool is_usual(const StrategyConfig& s, const Machine& machine) {
+  const bool splits_states = s.pipeline == 1 ? s.data == 1 : s.fsdp == 1 && s.zero == (s.data > 1 ? 1 : 0);
+  return splits_states && s.tensor <= devices_of_node(machine) && s.sequence_parallel == (s.tensor > 1) &&
+         s.context <= most_context && s.pipeline_schedule == "1f1b" && s.microbatch_size == 1 && s.order.empty();
+}
+
+bool is_frugal(const StrategyConfig& s) { return s.recompute == "full" && s.context == 1 && s.virtual_stages == 1; }
+
+std::pair<int64_t, int64_t> split_of_replica(const StrategyConfig& s) {
+  return {s.pipeline * s.tensor * s.context, -s.expert};
+}
+
+}  // namespace shardscope

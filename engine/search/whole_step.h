@@ -1,0 +1,31 @@
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "engine/compile/training_graph.h"
+#include "engine/graph/repeated_layers.h"
+#include "engine/shard/work_prices.h"
+
+namespace shardscope {
+
+// A machine that is faster at all local work, and on which work takes time in proportion to its size: no latency,
+// products at the peak rate of the best kernel, memory at the rate of its fastest level. So devices that share some
+// work take together at least what one of them takes for all of it.
+Machine ideal_machine(Machine machine);
+
+// What a training step takes on one device that has the whole batch, in seconds.
+struct StepWork {
+  double products = 0, of_experts = 0, of_attention = 0;  // matrix products: without those of experts and attention
+  double streamed = 0;                                    // all else that is not of experts
+  double rows_of_expert = std::numeric_limits<double>::infinity();  // fewest of an op, of the whole batch
+};
+
+// `layers`: of the shortened network that `training` is of; of equal layers between the first and the last each op
+// counts as in the one of the two where it takes less. By the prices of an ideal machine. What does not always run, or
+// not by itself, is left out: what goes round a ring, casts that backward may keep, ops on rows of experts. Another
+// stack has kernels of its own for attention, of which nothing counts, and joins what it does to gradients and states
+// to other chains.
+StepWork step_seconds(const TrainingGraph& training, const std::vector<EqualLayers>& layers, const WorkPrices& prices);
+
+}  // namespace shardscope
