@@ -36,7 +36,7 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
   const auto prices = std::make_shared<const MachinePrices>(ideal_machine(request.machine), static_cast<int>(devices));
   const ModelLimits limits = model_limits(request.config);
   for (const std::string& policy : limits.recompute) {
-    std::map<int64_t, StepWork>& of_policy = seconds_[policy];
+    std::map<int64_t, WholeStepWork>& of_policy = seconds_[policy];
     for (int64_t context = 1; context <= most_blocks; context *= 2) {
       if (context > 1 && (limits.context.empty() || !divides_all(context, limits.context))) break;
       const std::shared_ptr<const TrainingGraph> training = profiles.whole_training(policy, context);
@@ -75,12 +75,12 @@ void Bounds::add_states(const TrainingGraph& training, const std::vector<EqualLa
   }
 }
 
-StepWork Bounds::work_of(const std::string& recompute, int64_t context) const {
+WholeStepWork Bounds::work_of(const std::string& recompute, int64_t context) const {
   // Another policy recomputes something, and nothing less than none.
   const auto known = seconds_.find(recompute);
-  const std::map<int64_t, StepWork>& of_policy = known == seconds_.end() ? seconds_.at("none") : known->second;
+  const std::map<int64_t, WholeStepWork>& of_policy = known == seconds_.end() ? seconds_.at("none") : known->second;
   const auto behind = of_policy.upper_bound(context), at = std::prev(behind);
-  StepWork work = at->second;
+  WholeStepWork work = at->second;
   if (at->first == context) return work;
   work.of_attention = std::min(work.of_attention, of_policy.begin()->second.of_attention * seen_by_ring);
   if (of_policy.size() < 4) return work;
@@ -96,7 +96,7 @@ StepWork Bounds::work_of(const std::string& recompute, int64_t context) const {
 Bound Bounds::of(const Candidate& candidate) const {
   const StrategyConfig& s = candidate.strategy;
   Bound bound;
-  const StepWork work = work_of(s.recompute, s.context);
+  const WholeStepWork work = work_of(s.recompute, s.context);
   const double stages = static_cast<double>(s.pipeline);
   const double rows = work.rows_of_expert / static_cast<double>(rows_) *
                       static_cast<double>(std::max<int64_t>(1, s.microbatch_size)) / static_cast<double>(s.context);

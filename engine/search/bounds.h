@@ -46,10 +46,10 @@ class Bounds {
   };
 
   void add_states(const TrainingGraph& training, const std::vector<EqualLayers>& layers, const Stack& stack);
-  StepWork work_of(const std::string& recompute, int64_t context) const;
+  WholeStepWork work_of(const std::string& recompute, int64_t context) const;
 
-  int64_t rows_ = 1, devices_;                                  // rows of a batch
-  std::map<std::string, std::map<int64_t, StepWork>> seconds_;  // by recompute policy and context parts
+  int64_t rows_ = 1, devices_;                                       // rows of a batch
+  std::map<std::string, std::map<int64_t, WholeStepWork>> seconds_;  // by recompute policy and context parts
   StateBytes parameters_, optimizer_, gradient_copies_;
   StackMemory stack_memory_;
 };

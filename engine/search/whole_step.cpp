@@ -43,13 +43,13 @@ class WholeStep {
         parts_(graph_, kept),
         seconds_(static_cast<size_t>(parts_.count())) {}
 
-  StepWork sum(const std::vector<EqualLayers>& layers) {
+  WholeStepWork sum(const std::vector<EqualLayers>& layers) {
     for (OpId id = 0; id < static_cast<OpId>(graph_.ops.size()); ++id) {
       if (graph_.ops[id].phase != Phase::initialise) add(id);
     }
-    StepWork all;
-    for (double StepWork::*part :
-         {&StepWork::products, &StepWork::of_experts, &StepWork::of_attention, &StepWork::streamed}) {
+    WholeStepWork all;
+    for (double WholeStepWork::*part : {&WholeStepWork::products, &WholeStepWork::of_experts,
+                                        &WholeStepWork::of_attention, &WholeStepWork::streamed}) {
       all.*part = seconds_[static_cast<size_t>(parts_.kept())].*part + seconds_.back().*part;
       for (const EqualLayers& equal : layers) {
         const double first = seconds_[static_cast<size_t>(equal.kept)].*part,
@@ -58,14 +58,14 @@ class WholeStep {
             equal.count == 1 ? first : first + last + static_cast<double>(equal.count - 2) * std::min(first, last);
       }
     }
-    for (const StepWork& each : seconds_) all.rows_of_expert = std::min(all.rows_of_expert, each.rows_of_expert);
+    for (const WholeStepWork& each : seconds_) all.rows_of_expert = std::min(all.rows_of_expert, each.rows_of_expert);
     return all;
   }
 
  private:
   void add(OpId id) {
     const Op& op = graph_.ops[id];
-    StepWork& seconds = seconds_[static_cast<size_t>(std::max(0, parts_.of_op(id)))];
+    WholeStepWork& seconds = seconds_[static_cast<size_t>(std::max(0, parts_.of_op(id)))];
     operands_.clear(), results_.clear();
     for (ValueId input : op.inputs) operands_.push_back(graph_.type(input));
     for (ValueId output : op.outputs) results_.push_back(graph_.type(output));
@@ -73,7 +73,7 @@ class WholeStep {
     if (!is_left_out(id)) seconds.streamed += prices_.compute(op, operands_, results_);
   }
 
-  void add_product(const Op& op, StepWork& seconds) {
+  void add_product(const Op& op, WholeStepWork& seconds) {
     if (!find_products(prices_.machine().machine().device, precision_of(operands_.front().dtype))) return;
     const std::optional<double> rows = rows_of_expert(op, operands_);
     if (rows) seconds.rows_of_expert = std::min(seconds.rows_of_expert, *rows);
@@ -109,7 +109,7 @@ class WholeStep {
   bool runs_here_, has_experts_;
   std::vector<bool> of_states_, of_weights_;
   NetworkParts parts_;
-  std::vector<StepWork> seconds_;  // by part
+  std::vector<WholeStepWork> seconds_;  // by part
   std::vector<TensorType> operands_, results_;
 };
 
@@ -132,7 +132,8 @@ Machine ideal_machine(Machine machine) {
   return machine;
 }
 
-StepWork step_seconds(const TrainingGraph& training, const std::vector<EqualLayers>& layers, const WorkPrices& prices) {
+WholeStepWork step_seconds(const TrainingGraph& training, const std::vector<EqualLayers>& layers,
+                           const WorkPrices& prices) {
   const EqualLayers& last = layers.back();
   return WholeStep(training, last.kept + last.kept_count, prices).sum(layers);
 }

@@ -15,7 +15,7 @@ namespace shardscope {
 Machine ideal_machine(Machine machine);
 
 // What a training step takes on one device that has the whole batch, in seconds.
-struct StepWork {
+struct WholeStepWork {
   double products = 0, of_experts = 0, of_attention = 0;  // matrix products: without those of experts and attention
   double streamed = 0;                                    // all else that is not of experts
   double rows_of_expert = std::numeric_limits<double>::infinity();  // fewest of an op, of the whole batch
@@ -26,6 +26,7 @@ struct StepWork {
 // not by itself, is left out: what goes round a ring, casts that backward may keep, ops on rows of experts. Another
 // stack has kernels of its own for attention, of which nothing counts, and joins what it does to gradients and states
 // to other chains.
-StepWork step_seconds(const TrainingGraph& training, const std::vector<EqualLayers>& layers, const WorkPrices& prices);
+WholeStepWork step_seconds(const TrainingGraph& training, const std::vector<EqualLayers>& layers,
+                           const WorkPrices& prices);
 
 }  // namespace shardscope
