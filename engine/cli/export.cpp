@@ -132,7 +132,7 @@ void describe_export(HelpText& help) {
           "buttons, fields and hints; `run` is the curves of a recorded run, `compare` all meshes of as many devices. "
           "`shardscope` beside `shardrun` draws them, without a display.")
       .paragraph(
-          "`jax` is a standalone program of JAX, Flax and Optax that trains the same, from the same seeds with the "
+          "`jax` is a standalone program of JAX and Optax that trains the same, from the same seeds with the "
           "same "
           "losses; what JAX cannot express, a pipeline for example, is an error at its place. `headless` is a folder "
           "that "

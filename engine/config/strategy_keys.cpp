@@ -49,7 +49,8 @@ const JsonType<StrategyConfig>& strategy_type() {
                     "Parts of the list of experts; tokens are split over them, too.")
           .optional("sequence_parallel", &StrategyConfig::sequence_parallel, flag(),
                     "Activations between tensor-parallel blocks are split along the length.")
-          .optional("zero", &StrategyConfig::zero, integer<int64_t>(0, 3), "ZeRO stage over `data`, `expert` and `context`, which have the same parameters.")
+          .optional("zero", &StrategyConfig::zero, integer<int64_t>(0, 3),
+                    "ZeRO stage over `data`, `expert` and `context`, which have the same parameters.")
           .optional("microbatch_size", &StrategyConfig::microbatch_size, integer<int64_t>(0, 10'000'000),
                     "Sequences of one replica at a time, in place of `schedule.microbatches`; 0: all at once, or as "
                     "that key says.")

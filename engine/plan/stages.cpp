@@ -58,7 +58,8 @@ std::vector<std::string> places_of_axis(const ShardingConfig& sharding, const st
     std::visit(collect, sharding.rules[i].placement);
     look(named, rule_place(i));
   }
-  if (sharding.zero.stage > 0 && std::ranges::count(sharding.zero.axes, axis) > 0) places.push_back("sharding.zero.axis");
+  if (sharding.zero.stage > 0 && std::ranges::count(sharding.zero.axes, axis) > 0)
+    places.push_back("sharding.zero.axis");
   return places;
 }
 
