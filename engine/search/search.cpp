@@ -30,6 +30,7 @@ constexpr size_t dive_sizes[] = {0, 64, 2, 2};
 constexpr int64_t dives_apart = 4;  // times as many rounds
 // Usual strategies of which bounds by their own layers are found first; they are planned so many at a time.
 constexpr size_t promising_count = 8, usual_count = 32, usual_round = 2;
+constexpr int most_tries = 20;  // of a number of stages
 // Single changes are tried of so many of the best plans, and planned so many at a time.
 constexpr size_t improved_count = 4, change_round = 4;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
@@ -190,8 +191,8 @@ class Search {
     }
   }
 
-  // Plans usual strategies that are probably within the memory until one is: those with the lowest bounds, and those
-  // that split a replica least, experts most.
+  // Plans usual strategies: of each number of stages the one with the lowest bound that is probably within the memory;
+  // and where none of these is, those that split a replica least, experts most, until one is.
   template <class IsOver>
   void plan_usual(const IsOver& is_over) {
     std::vector<int> usual;
@@ -199,30 +200,41 @@ class Search {
       if (is_usual(all_[static_cast<size_t>(open.index)].strategy, request_.plan.machine)) usual.push_back(open.index);
     }
     work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, at_once); });
+    const std::vector<int> promising = promising_of(usual);
+    plan_first(promising, usual_round, is_over);
+    if (!found_.empty()) return;
+    std::erase_if(usual, [&](int index) { return !is_frugal(strategy_of(index)) || !has_level(index, coarsely); });
+    std::ranges::sort(usual, {}, [&](int index) { return std::tuple(split_of_replica(strategy_of(index)), index); });
+    usual.resize(std::min(usual.size(), usual_count));
+    work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
+    std::erase_if(usual, [&](int index) { return !has_level(index, by_layers); });
+    plan_first(usual, usual_round, [&] { return !found_.empty() || is_over(); });
+  }
+
+  std::vector<int> promising_of(std::vector<int> usual) {
     const auto has_lower_bound = [&](int a, int b) {
       return Before{request_.objective}(known_[static_cast<size_t>(a)], known_[static_cast<size_t>(b)]);
     };
-    const auto splits_less = [&](int a, int b) {
-      const StrategyConfig &one = all_[static_cast<size_t>(a)].strategy, &two = all_[static_cast<size_t>(b)].strategy;
-      return std::tuple(split_of_replica(one), a) < std::tuple(split_of_replica(two), b);
-    };
-    const auto plan_by = [&](const auto& comes_before, size_t count) {
-      const auto is_at = [&](int index, Level level) { return levels_[static_cast<size_t>(index)] == level; };
-      std::erase_if(usual, [&](int index) { return !is_at(index, coarsely) && !is_at(index, by_layers); });
-      std::ranges::sort(usual, comes_before);
-      std::vector<int> first(usual.begin(), usual.begin() + static_cast<std::ptrdiff_t>(std::min(usual.size(), count)));
-      std::vector<int> coarse;
-      std::ranges::copy_if(first, std::back_inserter(coarse), [&](int index) { return is_at(index, coarsely); });
-      work_on(coarse, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
-      std::erase_if(first, [&](int index) { return !is_at(index, by_layers); });
-      std::ranges::sort(first, comes_before);
-      const size_t known = found_.size();
-      plan_first(first, usual_round, [&] { return found_.size() > known || is_over(); });
-    };
-    plan_by(has_lower_bound, promising_count);
-    std::erase_if(usual, [&](int index) { return !is_frugal(all_[static_cast<size_t>(index)].strategy); });
-    plan_by(splits_less, usual_count);
+    std::erase_if(usual, [&](int index) { return !has_level(index, coarsely); });
+    std::ranges::sort(usual, has_lower_bound);
+    std::map<int64_t, int> tries;  // by stages
+    std::vector<int> promising;
+    for (const int index : usual) {
+      int& tried = tries[strategy_of(index).pipeline];
+      if (tried == most_tries) continue;
+      work_on(std::span(&index, 1), [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
+      ++tried;
+      if (!has_level(index, by_layers)) continue;
+      promising.push_back(index);
+      tried = most_tries;
+    }
+    std::ranges::sort(promising, has_lower_bound);
+    promising.resize(std::min(promising.size(), promising_count));
+    return promising;
   }
+
+  const StrategyConfig& strategy_of(int index) const { return all_[static_cast<size_t>(index)].strategy; }
+  bool has_level(int index, Level level) const { return levels_[static_cast<size_t>(index)] == level; }
 
   // These before all others, so many at a time, until `is_enough` before one of the rounds.
   template <class IsEnough>
