@@ -1,9 +1,17 @@
 #include "engine/lint/lint.h"
 
+#include <QDir>
 #include <QFile>
 #include <QRegularExpression>
 #include <QTest>
+#include <cmath>
+#include <map>
 
+#include "engine/compile/compile.h"
+#include "engine/compile/file_paths.h"
+#include "engine/config/strategy.h"
+#include "engine/lint/rules/array_moves.h"
+#include "engine/machine/host_machine.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
 #include "tests/lint/planted.h"
@@ -173,6 +181,42 @@ class LintTest : public QObject {
     QCOMPARE(to_string(errors[0].place), std::string("lint.off.bubbel"));
     QVERIFY(errors[0].hint.find("'bubble'") != std::string::npos);
     QVERIFY(!errors_of([&] { lint(plan_of(one, false), LintChoice{{"idle"}}); }).empty());
+  }
+
+  // Arrays of a collective have its time among them; what counts the rows of an exchange is none of them.
+  void moves_of_a_collective_are_those_of_its_arrays() {
+    StrategyConfig strategy;
+    strategy.data = strategy.expert = 2;
+    const Plan plan = compile(
+        {with_strategy(system_run("mixtral_tiny", system_preset("mixtral_tiny").small), strategy), reference_host()});
+    std::map<const Instruction*, size_t> moves;
+    double seconds = 0;
+    for (const ArrayMove& move : array_moves(plan)) {
+      ++moves[move.instruction];
+      seconds += move.seconds;
+    }
+    for (const auto& [instruction, count] : moves) QVERIFY(count <= instruction->moved().size());
+    double all = 0;
+    for (int position = 0; position < plan.instructions().size(); ++position) all += plan.seconds(position);
+    QVERIFY(!moves.empty() && seconds > 0 && seconds <= all);
+  }
+
+  void every_rule_looks_at_published_models_data() {
+    QTest::addColumn<QString>("file");
+    for (const QFileInfo& file : QDir(SHARDSCOPE_SOURCE_DIR "/presets/published").entryInfoList({"*.json"}))
+      QTest::newRow(qPrintable(file.completeBaseName())) << file.filePath();
+  }
+  void every_rule_looks_at_published_models() {
+    QFETCH(QString, file);
+    const RunConfig config = load_run_file(file.toStdString());
+    const Plan plan = compile(plan_request(config));
+    const LintSubject subject(plan, config);
+    for (const LintRule& rule : lint_rules()) {
+      for (const Fault& fault : find_faults(rule, subject)) {
+        QVERIFY2(std::isfinite(fault.seconds) && fault.seconds >= 0, rule.name.c_str());
+        QVERIFY2(!fault.message.empty(), rule.name.c_str());
+      }
+    }
   }
 
   void lint_stops_when_asked() {

@@ -1,6 +1,7 @@
 #include "engine/lint/rules/array_moves.h"
 
 #include <algorithm>
+#include <span>
 
 #include "engine/config/json_document.h"
 #include "engine/config/run_document.h"
@@ -16,9 +17,11 @@ std::vector<ArrayMove> array_moves(const Plan& plan) {
       const Instruction& instruction = instructions[position];
       const CollectiveStart* start = instruction.as<CollectiveStart>();
       if (!start) continue;
+      // An exchange of counted rows has the counts as operands, too, which do not move.
+      const std::span<const int> moved(start->operands.data(), start->moved.size());
       int64_t all = 0;
-      for (const int operand : start->operands) all += plan.program.values[static_cast<size_t>(operand)].bytes();
-      for (size_t i = 0; i < start->operands.size(); ++i) {
+      for (const int operand : moved) all += plan.program.values[static_cast<size_t>(operand)].bytes();
+      for (size_t i = 0; i < moved.size(); ++i) {
         const Cause& cause = start->moved[i].cause;
         if (cause.user == no_id || cause.from < 0 || cause.to < 0) continue;
         const auto value = [&](int id) -> const ProgramValue& { return plan.program.values[static_cast<size_t>(id)]; };
