@@ -197,7 +197,7 @@ class Search {
   void plan_usual(const IsOver& is_over) {
     std::vector<int> usual;
     for (const Open& open : open_[at_once]) {
-      if (is_usual(all_[static_cast<size_t>(open.index)].strategy, request_.plan.machine)) usual.push_back(open.index);
+      if (is_usual(strategy_of(open.index), request_.plan.machine)) usual.push_back(open.index);
     }
     work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, at_once); });
     const std::vector<int> promising = promising_of(usual);
@@ -212,11 +212,8 @@ class Search {
   }
 
   std::vector<int> promising_of(std::vector<int> usual) {
-    const auto has_lower_bound = [&](int a, int b) {
-      return Before{request_.objective}(known_[static_cast<size_t>(a)], known_[static_cast<size_t>(b)]);
-    };
     std::erase_if(usual, [&](int index) { return !has_level(index, coarsely); });
-    std::ranges::sort(usual, has_lower_bound);
+    sort_by_bounds(usual);
     std::map<int64_t, int> tries;  // by stages
     std::vector<int> promising;
     for (const int index : usual) {
@@ -228,13 +225,18 @@ class Search {
       promising.push_back(index);
       tried = most_tries;
     }
-    std::ranges::sort(promising, has_lower_bound);
+    sort_by_bounds(promising);
     promising.resize(std::min(promising.size(), promising_count));
     return promising;
   }
 
   const StrategyConfig& strategy_of(int index) const { return all_[static_cast<size_t>(index)].strategy; }
   bool has_level(int index, Level level) const { return levels_[static_cast<size_t>(index)] == level; }
+  void sort_by_bounds(std::vector<int>& indices) const {
+    std::ranges::sort(indices, [&](int a, int b) {
+      return Before{request_.objective}(known_[static_cast<size_t>(a)], known_[static_cast<size_t>(b)]);
+    });
+  }
 
   // These before all others, so many at a time, until `is_enough` before one of the rounds.
   template <class IsEnough>
@@ -248,9 +250,9 @@ class Search {
   }
 
   // Plans what a single change makes of one of the best plans, as far as it may be better than the best: those with the
-  // lowest bounds first. False where all the best have been tried.
+  // lowest bounds first. Nothing where all the best have been tried.
   template <class IsOver>
-  bool improve(const IsOver& is_over) {
+  void improve(const IsOver& is_over) {
     std::vector<const Found*> best;
     for (const Found& found : found_) best.push_back(&found);
     std::ranges::sort(best, {}, [&](const Found* found) {
@@ -258,28 +260,23 @@ class Search {
     });
     best.resize(std::min(best.size(), improved_count));
     const auto next = std::ranges::find_if(best, [&](const Found* found) { return !improved_.contains(found->index); });
-    if (next == best.end()) return false;
+    if (next == best.end()) return;
     const int from = (*next)->index;
     const double least = value_of(*best.front(), request_.objective);
     const auto may_be_better = [&](int index) {
       return value_of(known_[static_cast<size_t>(index)].bound, request_.objective) < least;
     };
     std::vector<int> changes = neighbours_of(all_[static_cast<size_t>(from)], all_);
-    std::erase_if(changes,
-                  [&](int index) { return levels_[static_cast<size_t>(index)] == no_level || !may_be_better(index); });
+    std::erase_if(changes, [&](int index) { return has_level(index, no_level) || !may_be_better(index); });
     std::vector<int> unknown;
     std::ranges::copy_if(changes, std::back_inserter(unknown),
                          [&](int index) { return levels_[static_cast<size_t>(index)] < by_layers; });
     work_on(unknown, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
-    std::erase_if(changes,
-                  [&](int index) { return levels_[static_cast<size_t>(index)] != by_layers || !may_be_better(index); });
-    std::ranges::sort(changes, [&](int a, int b) {
-      return Before{request_.objective}(known_[static_cast<size_t>(a)], known_[static_cast<size_t>(b)]);
-    });
+    std::erase_if(changes, [&](int index) { return !has_level(index, by_layers) || !may_be_better(index); });
+    sort_by_bounds(changes);
     plan_first(changes, change_round, [&] { return best_value() < least || is_over(); });
     // A better one goes on from there; what is left here is known by its bounds.
     if (best_value() >= least && !is_over()) improved_.insert(from);
-    return true;
   }
 
   double best_value() const {
