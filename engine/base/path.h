@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,17 @@ inline std::string join_path(const std::vector<std::string>& path) {
   std::string text;
   for (const std::string& part : path) text += (text.empty() ? "" : "/") + part;
   return text;
+}
+
+// "params/Embed_0/embedding" -> {"params", "Embed_0", "embedding"}.
+inline std::vector<std::string> split_path(const std::string& text) {
+  std::vector<std::string> path;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find('/', begin), text.size());
+    path.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return path;
 }
 
 // "ck//" -> "ck"; "/" stays.

@@ -16,13 +16,6 @@ namespace {
 
 constexpr int outside = -1;
 
-// What schedule.rematerialise lists: policies and patterns.
-std::vector<std::string> entries_of(const ScheduleConfig& schedule) {
-  std::vector<std::string> entries = list_of_pattern(schedule.rematerialise);
-  if (entries.empty()) entries.push_back(schedule.rematerialise);
-  return entries;
-}
-
 // Which chunk of forward an op is recomputed with, by a policy; `outside` where it is kept.
 int region_of(const Op& op, const std::string& policy, int64_t layers) {
   if (op.phase != Phase::forward || op.place.layer < 0) return outside;
@@ -109,10 +102,16 @@ std::vector<bool> ends_of_chunks(const Graph& graph, const std::vector<int>& lay
 
 }  // namespace
 
+std::vector<std::string> rematerialise_entries(const ScheduleConfig& schedule) {
+  std::vector<std::string> entries = list_of_pattern(schedule.rematerialise);
+  if (entries.empty()) entries.push_back(schedule.rematerialise);
+  return entries;
+}
+
 std::vector<bool> recomputed_values(const Graph& graph, const ScheduleConfig& schedule) {
   std::vector<bool> again(graph.values.size());
   if (schedule.rematerialise == "none") return again;
-  for (const std::string& entry : entries_of(schedule)) {
+  for (const std::string& entry : rematerialise_entries(schedule)) {
     const std::vector<bool> named = values_of_entry(graph, entry, schedule.rematerialised_layers);
     std::transform(again.begin(), again.end(), named.begin(), again.begin(), std::logical_or());
   }
@@ -157,7 +156,7 @@ std::vector<OpId> recomputed_casts(const Graph& graph, const std::set<std::strin
 std::vector<Error> check_rematerialisation(const Graph& forward, const ScheduleConfig& schedule) {
   std::vector<Error> errors;
   if (schedule.rematerialise == "none") return errors;
-  for (const std::string& entry : entries_of(schedule)) {
+  for (const std::string& entry : rematerialise_entries(schedule)) {
     const std::vector<bool> named = values_of_entry(forward, entry, schedule.rematerialised_layers);
     if (std::ranges::find(named, true) == named.end()) errors.push_back(names_no_op(forward, entry));
   }

@@ -10,6 +10,9 @@
 
 namespace shardscope {
 
+// What schedule.rematerialise lists: "none", policies, patterns.
+std::vector<std::string> rematerialise_entries(const ScheduleConfig& schedule);
+
 // Per value of a graph that is differentiated: whether backward makes it again, by schedule.rematerialise. A result
 // that is read by a forward op outside of its layer (of its group of layers, of its part of the layer), and a result
 // that the graph gives, is kept, so that each layer can be recomputed by itself; of an array that enters a layer

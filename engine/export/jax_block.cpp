@@ -5,6 +5,8 @@
 #include <set>
 
 #include "engine/base/name_pattern.h"
+#include "engine/base/path.h"
+#include "engine/compile/recomputed_ops.h"
 #include "engine/graph/op_definition.h"
 
 namespace shardscope {
@@ -37,9 +39,7 @@ Path common(const Path& a, const Path& b) {
 class Blocks {
  public:
   Blocks(const Graph& graph, const ScheduleConfig& schedule) : graph_(graph) {
-    std::vector<std::string> entries = list_of_pattern(schedule.rematerialise);
-    if (entries.empty()) entries.push_back(schedule.rematerialise);
-    for (const std::string& entry : entries) {
+    for (const std::string& entry : rematerialise_entries(schedule)) {
       if (entry == "full") all_again_ = true;
       else if (entry == "attention") parts_.insert(LayerPart::attention);
       else if (entry == "mlp") parts_.insert(LayerPart::mlp);
@@ -203,11 +203,8 @@ std::string snake_case(const std::string& name) {
 }
 
 std::vector<std::string> module_path(const std::string& name) {
-  Path path;
-  size_t begin = 0;
-  for (size_t end = name.find('/'); end != std::string::npos; begin = end + 1, end = name.find('/', begin)) {
-    path.push_back(name.substr(begin, end - begin));
-  }
+  Path path = split_path(name);
+  path.pop_back();
   return path;
 }
 

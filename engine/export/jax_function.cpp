@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/base/path.h"
 #include "engine/export/jax_layers.h"
 #include "engine/export/jax_source.h"
 #include "engine/export/jax_variables.h"
@@ -121,10 +122,8 @@ class FunctionWriter {
         [&](const StepKey& key) {
           function_.takes_keys = true;
           const std::string& name = graph_.ops[op].name;
-          std::vector<std::string> path = module_path(name);
-          path.push_back(name.substr(name.rfind('/') + 1));
           all_.dropped.emplace(name, key);
-          return "keys" + subscripts(path, block_.path.size());
+          return "keys" + subscripts(split_path(name), block_.path.size());
         });
   }
 

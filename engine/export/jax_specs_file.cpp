@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "engine/base/path.h"
 #include "engine/compile/pins.h"
 #include "engine/config/place.h"
 #include "engine/config/read_specs.h"
@@ -72,16 +73,6 @@ bool is_sharded_so(const JaxArray& array, const PartitionSpec& spec, const Mesh&
   return !open && split(spec) == split(array.resolved.spec);
 }
 
-std::vector<std::string> parts_of(const std::string& name) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= name.size();) {
-    const size_t end = std::min(name.find('/', begin), name.size());
-    parts.push_back(name.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 void put_rule(ShardingConfig& sharding, size_t at, const JaxArray& array, const PartitionSpec& spec) {
   sharding.rules.insert(sharding.rules.begin() + static_cast<std::ptrdiff_t>(at),
                         SpecRule{array.name, spec, {array.target.kind}});
@@ -122,7 +113,7 @@ void put(RunConfig& config, const JaxArrays& arrays, const GivenSpecs& given, bo
     if (optimizer_state && kind == SpecKind::optimizer_state) put_rule(sharding, rules++, array, spec);
     if (optimizer_state) continue;
     if (kind == SpecKind::parameter || kind == SpecKind::state) {
-      set_parameter_spec(sharding, parts_of(array.name), spec);
+      set_parameter_spec(sharding, split_path(array.name), spec);
     } else if (kind == SpecKind::activation) {
       put_constraint(sharding, array.name, spec);
     }
