@@ -28,12 +28,6 @@ bool gives_input(const std::vector<DataInput>& given, const DataInput& asked) {
   });
 }
 
-std::vector<std::string> names_of(const std::vector<DataKind>& kinds) {
-  std::vector<std::string> names;
-  for (const DataKind& kind : kinds) names.push_back(kind.name);
-  return names;
-}
-
 }  // namespace
 
 const DataInput* DataRequest::find(const std::string& name) const {
