@@ -605,9 +605,7 @@ class LayoutTest : public QObject {
     for (const int layers : {2, 12, 50, 200, 1000}) {
       PlanSource deep = made::source();
       deep.plan = [layers](const RunConfig& config, std::stop_token stop) {
-        Plan plan = made::plan(config, stop);
-        plan.arenas[0] = made::crowded_arena(plan.arenas[0], layers);
-        return plan;
+        return made::crowded_plan(made::plan(config, stop), layers);
       };
       MainWindow window(deep, "/nowhere/shardrun");
       window.workspace().document.reset(made::config(), {});

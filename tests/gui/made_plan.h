@@ -193,13 +193,21 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   return plan;
 }
 
-// The same program's arena, filled up to a share of its height at every step, by more and thinner buffers the more
-// layers.
+// The same plan with 50 updates a layer, its arena filled up to a share of its height at every instruction, by more and
+// thinner buffers the more layers.
 inline constexpr double crowded_share = 0.6;
-inline ArenaLayout crowded_arena(ArenaLayout arena, int layers) {
+inline Plan crowded_plan(Plan plan, int layers) {
+  Program& program = plan.program;
+  std::vector<Instruction>& updates = program.tasks.back().instructions;
+  ArenaLayout& arena = plan.arenas[0];
+  arena.length = 50 * layers;
+  updates.resize(updates.size() + static_cast<size_t>(arena.length - plan.instructions().size()), updates.back());
+  program.sequences = {make_sequence(Purpose::train_step, {{0}, {1}, {2}}, program.tasks)};
+  plan.instruction_seconds.tasks.back().assign(updates.size(), 0.002 / double(updates.size()));
+  plan.simulation = simulate(program, *plan.graph, plan.mesh, Purpose::train_step, plan.instruction_seconds);
+  arena.workspace.tasks.back().assign(updates.size(), -1);
   arena.buffers.clear();
   std::ranges::fill(arena.buffer_of, -1);
-  arena.length = 50 * layers;
   const int rows = 3 * layers, life = 5;
   const int64_t bytes = (int64_t{3} << 30) / rows / 64 * 64;
   for (int row = 0; row < rows; ++row)
@@ -207,7 +215,7 @@ inline ArenaLayout crowded_arena(ArenaLayout arena, int layers) {
       arena.buffers.push_back({0, MemoryCategory::activations, bytes, row * bytes, std::max(first, 0),
                                std::min(first + life, arena.length) - 1, false});
   arena.bytes = static_cast<int64_t>(double(rows * bytes) / crowded_share);
-  return arena;
+  return plan;
 }
 
 inline PlanSource source() {
