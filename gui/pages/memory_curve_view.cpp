@@ -30,6 +30,8 @@ class LabelPlaces {
   };
   LabelPlaces(const QRectF& room, const QFontMetricsF& metrics) : room_(room), metrics_(metrics) {}
 
+  void keep_free(const QRectF& place) { taken_.push_back(place); }
+
   // The first place that is free.
   std::optional<QRectF> take(const QString& text, std::initializer_list<Corner> corners) {
     const double width = metrics_.horizontalAdvance(text) + 10;
@@ -217,7 +219,8 @@ void MemoryCurveView::paint_marks(QPainter& painter) const {
   painter.drawEllipse(point, 4, 4);
   painter.restore();
 
-  LabelPlaces places(at.adjusted(0, -4, 0, 0), painter.fontMetrics());
+  LabelPlaces places(at.adjusted(0, -8, 0, 0), painter.fontMetrics());
+  places.keep_free(QRectF(point - QPointF(4, 4), QSizeF(8, 8)));
   const QString peak = tr("peak %1").arg(qt(bytes_text(bytes)));
   const double below = std::max(at.top(), point.y() + 4);
   if (at.left() <= point.x() && point.x() <= at.right())
@@ -228,11 +231,13 @@ void MemoryCurveView::paint_marks(QPainter& painter) const {
     }
   const auto label = [&](double of, const QColor& color, const QString& text, double near, double far) {
     const auto at_end = [&](double x, double y) { return LabelPlaces::Corner{x, y, x == at.right()}; };
-    const double above = y_of(of) - LabelPlaces::height - 1, beneath = y_of(of) + 1;
+    const double on = y_of(of) - LabelPlaces::height / 2, beneath = y_of(of) + 1;
     const auto place =
-        places.take(text, {at_end(near, above), at_end(near, beneath), at_end(far, above), at_end(far, beneath)});
+        places.take(text, {at_end(near, on), at_end(far, on), at_end(near, beneath), at_end(far, beneath)});
+    if (!place) return;
+    painter.fillRect(*place, theme().base);
     painter.setPen(color);
-    if (place) painter.drawText(*place, Qt::AlignCenter, text);
+    painter.drawText(*place, Qt::AlignCenter, text);
   };
   const QString holds = plan_->stack.runs_here() ? tr("arena %1") : tr("with the allocator %1");
   if (has_limit) label(limit, of_limit, tr("a device has %1").arg(qt(bytes_text(limit))), at.left(), at.right());

@@ -197,8 +197,11 @@ void ParametersPanel::fit_columns() {
   const auto wanted = [this](int column, int least, int most) {
     return std::clamp(static_cast<const QAbstractItemView*>(tree_)->sizeHintForColumn(column) + 2, least, most);
   };
-  const int spec = wanted(ParameterModel::spec_column, 84, 190), shape = wanted(ParameterModel::shape_column, 60, 110);
-  const int room = tree_->viewport()->width() - spec - shape;  // so that shapes are seen
+  constexpr int narrowest_spec = 84, widest_spec = 190;
+  const int seen = tree_->viewport()->width(), shape = wanted(ParameterModel::shape_column, 60, 110);
+  int spec = wanted(ParameterModel::spec_column, narrowest_spec, widest_spec);
+  if (spec == widest_spec) spec = std::clamp(seen - narrowest_name - shape, narrowest_spec, widest_spec);
+  const int room = seen - spec - shape;  // so that shapes are seen
   tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest_name, widest_name()));
   tree_->setColumnWidth(ParameterModel::spec_column, spec);
   tree_->setColumnWidth(ParameterModel::shape_column, shape);

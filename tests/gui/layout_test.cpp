@@ -59,6 +59,9 @@ class LayoutTest : public QObject {
       if (config.sharding.mode == LayoutMode::as_written) plan.totals.wire_bytes_per_device *= 3;
       CollectiveStart& bucket = *plan.program.tasks[0].instructions[0].as<CollectiveStart>();
       bucket.moved.resize(3, bucket.moved[0]);
+      bucket.operands.resize(3, bucket.operands[0]);
+      bucket.destinations.resize(3, bucket.destinations[0]);
+      plan.program.tasks[0].instructions[1].as<CollectiveDone>()->results = bucket.destinations;
       ParameterPlan& by_rule = plan.parameters.back();
       by_rule.named = true;
       by_rule.origin.text = "you set it in sharding.rules[10]: embed -> replicated; sharding.rules[10]: mlp -> model";
@@ -323,6 +326,22 @@ class LayoutTest : public QObject {
       QTRY_VERIFY(header->sectionViewportPosition(column) + header->sectionSize(column) <= tree->viewport()->width());
       QVERIFY(header->sectionSize(column) >= static_cast<QAbstractItemView*>(tree)->sizeHintForColumn(column));
     }
+  }
+
+  void shapes_of_the_tree_are_seen_beside_long_specs() {
+    RunConfig config = made::config();
+    config.mesh_axes = {{"data_of_replicas", 4}, {"tensor_parallel", 2}};
+    config.sharding = {};
+    config.sharding.in.dims = config.sharding.out.dims = {{"data_of_replicas"}, {}};
+    config.sharding.parameters = {
+        {{"params", "Embed_0", "embedding"}, {{{"data_of_replicas", "tensor_parallel"}, {}}}}};
+    document().reset(config, {});
+    window_->resize(1280, 800);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    auto* tree = window_->findChild<QTreeView*>("parameterTree");
+    const QHeaderView* header = tree->header();
+    const int column = ParameterModel::shape_column;
+    QTRY_VERIFY(header->sectionViewportPosition(column) + header->sectionSize(column) <= tree->viewport()->width());
   }
 
   void widths_that_a_person_set_stay() {
