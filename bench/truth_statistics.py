@@ -1,6 +1,8 @@
 """Arithmetic on predictions and measurements of bench/truth; plans nothing itself."""
 
+import collections
 import hashlib
+import math
 import statistics
 
 FEWEST_TO_RANK = 8
@@ -38,6 +40,27 @@ def rank_correlation(pairs):
     if len(set(predicted)) < 2 or len(set(measured)) < 2:
         return None
     return statistics.correlation(predicted, measured)
+
+
+def growth_by_devices(rows):
+    """How much measured to predicted time grows by each doubling of the devices, within series alone: least squares of
+    its logarithm, of (series, devices, predicted, measured). Gives (slope, standard error, rows used); None where no
+    series has several numbers of devices."""
+    series = collections.defaultdict(list)
+    for name, devices, predicted, measured in rows:
+        series[name].append((math.log2(devices), math.log(measured / predicted)))
+    series = [points for points in series.values() if len({x for x, _ in points}) > 1]
+    centred = []
+    for points in series:
+        means = [statistics.fmean(point[i] for point in points) for i in range(2)]
+        centred += [(x - means[0], y - means[1]) for x, y in points]
+    freedom = len(centred) - len(series) - 1
+    if freedom < 1:
+        return None
+    spread = sum(x * x for x, _ in centred)
+    slope = sum(x * y for x, y in centred) / spread
+    rest = sum((y - slope * x) ** 2 for x, y in centred)
+    return slope, math.sqrt(rest / freedom / spread), len(centred)
 
 
 def summary(pairs):

@@ -40,12 +40,10 @@ struct SearchArguments {
   bool as_json = false, heuristic = false;
 
   SearchRequest request() const {
-    RunConfig config = machine.with_machine(run_file.load());
+    const RunConfig config = machine.with_machine(run_file.load());
     SearchRequest request;
-    const int64_t own = device_count(config.mesh_axes);
-    request.devices = devices > 0 ? devices : own;
-    if (request.devices != own) config.hosts.clear();
-    request.plan = plan_request(config);
+    request.devices = devices > 0 ? devices : device_count(config.mesh_axes);
+    request.plan = plan_request(for_devices(config, request.devices));
     for (const std::string& text : fixed) fix(request.fixed, text);
     for (const std::string& text : at_most) limit(text, request);
     request.objective = objective == "memory"         ? SearchObjective::memory

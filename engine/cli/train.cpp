@@ -159,12 +159,19 @@ int train_by_ranks(const RunConfig& config, const Plan& plan, const TrainArgumen
   return code;
 }
 
+// Else it trains here all the same, in the memory of this host.
+bool is_for_a_host(const Plan& plan) { return plan.machine.device.kind == DeviceKind::host_cores; }
+
 int start_ranks(const TrainArguments& arguments) {
   const RunConfig config = arguments.config();
   const Plan plan = compile(plan_request(config));
   // Else each host tells.
   if (plan.training.refusal) throw Failure(*plan.training.refusal);
-  if (config.hosts.empty()) require_host_memory(plan, arguments.outputs.force);
+  if (config.hosts.empty()) {
+    const bool force = arguments.outputs.force;
+    require_host_memory(plan, force);
+    if (!is_for_a_host(plan)) require_host_memory(plan, plan.mesh.device_count(), usable_memory_bytes(), force);
+  }
   const DataIdentity data = identify_data(plan.training.data);
   const std::optional<std::string> nothing_to_do = arguments.checkpoints.check(plan, data);
   if (nothing_to_do && arguments.outputs.trained.gathered().empty()) {
@@ -218,7 +225,7 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   options.machine = [&arguments] { return plan_request(arguments.config()).machine; };
   options.check_plan = [&](const Plan& plan) {
     const int ranks = ranks_on_this_host().value_or(plan.mesh.device_count());
-    const bool is_given = !config.machine.empty();
+    const bool is_given = !config.machine.empty() && is_for_a_host(plan);
     require_host_memory(plan, ranks, is_given ? plan.machine.device.memory_bytes : usable_memory_bytes(),
                         arguments.outputs.force);
   };

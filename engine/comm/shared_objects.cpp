@@ -14,6 +14,7 @@
 
 #include "engine/base/control_group.h"
 #include "engine/base/plural.h"
+#include "engine/base/units.h"
 
 namespace shardscope {
 
@@ -90,18 +91,16 @@ void check_space(Communicator& bootstrap, const std::vector<Announcement>& all, 
   int64_t needed = 0;
   for (const Announcement& one : all) needed += one.used_bytes;
   if (needed <= all[0].host_bytes) return;
-  constexpr int64_t mebibyte = 1 << 20;
   fail(bootstrap,
-       fmt::format("the {} of {} {} {} MiB, this host has {} MiB of memory and swap space",
-                   plural(std::ssize(all), purpose), counted(std::ssize(all), "rank"),
-                   plural(std::ssize(all), "needs", "need"), (needed + mebibyte - 1) / mebibyte,
-                   all[0].host_bytes / mebibyte),
+       fmt::format("the {} of {} {} {}, this host has {} of memory and swap space", plural(std::ssize(all), purpose),
+                   counted(std::ssize(all), "rank"), plural(std::ssize(all), "needs", "need"),
+                   bytes_text(double(needed)), bytes_text(double(all[0].host_bytes))),
        "split more, or use a smaller batch");
 }
 
 Descriptor make_object(Communicator& bootstrap, const SharedObjectRequest& request) {
   const auto cannot = [&](int error) {
-    fail(bootstrap, fmt::format("cannot make a shared {} of {} MiB: {}", request.purpose, request.bytes >> 20,
+    fail(bootstrap, fmt::format("cannot make a shared {} of {}: {}", request.purpose, bytes_text(double(request.bytes)),
                                 std::strerror(error)));
   };
   // Above it the kernel would not only refuse but end this process.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/host_memory.h"
 #include "engine/plan/memory_plan.h"
@@ -143,10 +144,9 @@ std::vector<Error> warnings(const Plan& plan, std::optional<int64_t> memory_limi
   if (std::optional<Error> excess = host_memory_excess(plan)) list.push_back(std::move(*excess));
   const int64_t needed = plan.totals.device_bytes;
   if (memory_limit_mib && needed > *memory_limit_mib << 20) {
-    const int64_t needed_mib = (needed + (1 << 20) - 1) >> 20;
     list.push_back({"memory",
-                    fmt::format("a device needs {} MiB, {} MiB more than the limit; no layout was found that keeps it",
-                                needed_mib, needed_mib - *memory_limit_mib),
+                    fmt::format("a device needs {}, {} more than the limit; no layout was found that keeps it",
+                                bytes_text(double(needed)), bytes_text(double(needed - (*memory_limit_mib << 20)))),
                     "sharding.memory_limit_mib", "split more, use a smaller batch, or raise the limit"});
   }
   return list;

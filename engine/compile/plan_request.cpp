@@ -1,7 +1,13 @@
 #include "engine/compile/plan_request.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/plural.h"
 #include "engine/machine/chosen_machine.h"
 #include "engine/machine/chosen_stack.h"
+#include "engine/machine/topology.h"
 #include "engine/mesh/device_count.h"
 
 namespace shardscope {
@@ -13,7 +19,28 @@ std::vector<HostRanks> hosts_of(const RunConfig& config) {
 }
 
 PlanRequest plan_request(const RunConfig& config) {
-  return {config, chosen_machine(config.machine, ranks_per_host(hosts_of(config)), chosen_stack(config.stack))};
+  PlanRequest request{config,
+                      chosen_machine(config.machine, ranks_per_host(hosts_of(config)), chosen_stack(config.stack))};
+  const int64_t devices = device_count(config.mesh_axes);
+  const std::optional<int64_t> limit = device_limit(request.machine.levels);
+  if (limit && devices > *limit) {
+    const std::optional<MachineSize> size = machine_size(config.machine);
+    const std::string larger = with_devices(config.machine, devices);
+    throw Failure(Error{"device_count",
+                        fmt::format("the machine has {}, the mesh {}", counted(*limit, "device"), devices),
+                        size ? "machine." + size->key : "machine",
+                        fmt::format("a mesh of at most {}, or {}", *limit,
+                                    size ? fmt::format("{} {}", machine_size(larger)->number, size->key)
+                                         : "a machine whose levels count more")});
+  }
+  return request;
+}
+
+RunConfig for_devices(RunConfig config, int64_t devices) {
+  const int64_t own = device_count(config.mesh_axes);
+  if (devices != own) config.hosts.clear();
+  config.machine = with_devices(config.machine, std::max(own, devices));
+  return config;
 }
 
 }  // namespace shardscope

@@ -7,6 +7,7 @@
 
 #include "engine/base/path.h"
 #include "engine/base/plural.h"
+#include "engine/base/units.h"
 #include "engine/base/version.h"
 #include "engine/export/html_page.h"
 #include "engine/export/kinds.h"
@@ -23,9 +24,6 @@ constexpr size_t most_causes = 20, most_parameters = 200;
 
 using HtmlRows = std::vector<std::vector<std::string>>;
 
-std::string mib_text(double bytes) { return fmt::format("{:.1f} MiB", bytes / (1 << 20)); }
-std::string ms_text(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
-
 std::string summary_table(const Plan& plan) {
   const PlanTotals& totals = plan.totals;
   double hidden = 0;
@@ -34,12 +32,12 @@ std::string summary_table(const Plan& plan) {
   HtmlRows rows{{"Model", plan.training.model},
                 {"Machine", plan.machine.name},
                 {"Devices", std::to_string(plan.mesh.device_count())},
-                {"Predicted step", ms_text(totals.seconds_per_step)},
-                {"Memory of the heaviest device", mib_text(double(totals.device_bytes))},
-                {"Sent by a device in a step", mib_text(totals.wire_bytes_per_device)},
+                {"Predicted step", seconds_text(totals.seconds_per_step)},
+                {"Memory of the heaviest device", bytes_text(double(totals.device_bytes))},
+                {"Sent by a device in a step", bytes_text(totals.wire_bytes_per_device)},
                 {"Computed by a device in a step", fmt::format("{:.4g} GFLOP", totals.flops_per_device / 1e9)},
-                {"Communication",
-                 fmt::format("{} exposed, {} hidden", ms_text(plan.simulation.most_exposed()), ms_text(hidden))}};
+                {"Communication", fmt::format("{} exposed, {} hidden", seconds_text(plan.simulation.most_exposed()),
+                                              seconds_text(hidden))}};
   if (plan.pipeline.axis) rows.push_back({"Bubble", fmt::format("{:.1f} %", 100 * plan.simulation.bubble)});
   rows.push_back({"Plan", fmt::format("{:016x}, by Shardscope {}", plan.hash, version)});
   return html_table({{""}, {""}}, rows);
@@ -56,7 +54,7 @@ std::string strategy_chapter(const Plan& plan) {
     if (roles.empty()) roles.push_back(axis.splits_values ? "activations" : "nothing");
     const std::string level = axis.level < 0 ? "" : plan.machine.levels[static_cast<size_t>(axis.level)].name;
     axes.push_back({axis.name, std::to_string(axis.size), fmt::format("{}", fmt::join(roles, ", ")), level,
-                    ms_text(axis.seconds), mib_text(axis.wire_bytes)});
+                    seconds_text(axis.seconds), bytes_text(axis.wire_bytes)});
   }
   std::string text = html_table(
       {{"Mesh axis"}, {"Devices", true}, {"Splits"}, {"Level"}, {"Communication", true}, {"Sent", true}}, axes);
@@ -76,10 +74,10 @@ std::string memory_chapter(const Plan& plan) {
     for (int c = 0; c < memory_category_count; ++c) {
       const double bytes = double(totals.device_memory[static_cast<size_t>(c)]);
       bar.parts.push_back({std::string(name(static_cast<MemoryCategory>(c))), bytes / (1 << 20)});
-      row.push_back(mib_text(bytes));
+      row.push_back(bytes_text(bytes));
     }
-    if (!plan.stack.runs_here()) row.push_back(mib_text(double(totals.allocator_bytes)));
-    row.push_back(mib_text(double(totals.device_bytes)));
+    if (!plan.stack.runs_here()) row.push_back(bytes_text(double(totals.allocator_bytes)));
+    row.push_back(bytes_text(double(totals.device_bytes)));
     bars.push_back(std::move(bar));
     rows.push_back(std::move(row));
   }
@@ -123,9 +121,9 @@ std::string time_chapter(const Plan& plan) {
   for (const TimeCause& cause : time_causes(plan)) {
     if (rows.size() == most_causes || cause.seconds + cause.hidden <= 0) break;
     bars.push_back({cause.name, {{"exposed", cause.seconds * 1e3}, {"hidden", cause.hidden * 1e3}}});
-    rows.push_back({cause.name, std::to_string(cause.count), ms_text(cause.seconds),
-                    cause.hidden > 0 ? fmt::format("{} behind {}", ms_text(cause.hidden), cause.behind) : "",
-                    cause.wire_bytes > 0 ? mib_text(cause.wire_bytes) : ""});
+    rows.push_back({cause.name, std::to_string(cause.count), seconds_text(cause.seconds),
+                    cause.hidden > 0 ? fmt::format("{} behind {}", seconds_text(cause.hidden), cause.behind) : "",
+                    cause.wire_bytes > 0 ? bytes_text(cause.wire_bytes) : ""});
   }
   return time_line(plan) + svg_bars(bars, "ms") +
          html_table({{"Cause"}, {"Times", true}, {"Exposed", true}, {"Hidden"}, {"Sent", true}}, rows);
@@ -137,7 +135,7 @@ std::string parameters_chapter(const Plan& plan) {
     if (rows.size() == most_parameters) break;
     const Shape local = local_shape(parameter.sharding, plan.mesh, parameter.shape);
     rows.push_back({join_path(parameter.path), to_string(parameter.shape), to_string(parameter.spec), to_string(local),
-                    mib_text(double(element_count(local) * byte_size(parameter.dtype))), parameter.origin.text});
+                    bytes_text(double(element_count(local) * byte_size(parameter.dtype))), parameter.origin.text});
   }
   std::string text = html_table({{"Parameter"}, {"Shape"}, {"Spec"}, {"Per device"}, {"Size", true}, {"Why"}}, rows);
   if (plan.parameters.size() > most_parameters)

@@ -11,6 +11,7 @@
 #include "engine/machine/json_changes.h"
 #include "engine/machine/machine_keys.h"
 #include "engine/machine/machine_library.h"
+#include "engine/machine/topology.h"
 
 namespace shardscope {
 
@@ -123,6 +124,32 @@ Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_pe
   }
   *whole.find("name") = own_name;
   return read_machine(whole);
+}
+
+std::optional<MachineSize> machine_size(const std::string& json) {
+  const JsonNode value = json.empty() ? JsonNode() : read_json(json, root);
+  if (value.is(JsonNode::Kind::object) && !is_whole(value))
+    for (const char* key : {nodes_key, devices_key})
+      if (const JsonNode* said = value.find(key)) return MachineSize{key, said->integer};
+  return std::nullopt;
+}
+
+std::string with_devices(const std::string& json, int64_t devices) {
+  if (!machine_size(json)) return json;
+  std::vector<Level> levels;
+  try {
+    levels = chosen_machine(json, {}).levels;
+  } catch (const Failure&) {
+    return json;
+  }
+  const std::optional<int64_t> limit = device_limit(levels);
+  if (!limit || *limit >= devices) return json;
+  const int64_t of_node = *limit / levels.back().count.front();
+  const int64_t nodes = (devices + of_node - 1) / of_node;
+  JsonNode value = read_json(json, root);
+  if (JsonNode* said = value.find(nodes_key)) *said = JsonNode::of(nodes);
+  if (JsonNode* said = value.find(devices_key)) *said = JsonNode::of(nodes * of_node);
+  return print_json_line(value);
 }
 
 std::string machine_choice(const std::string& name) {

@@ -24,6 +24,18 @@ namespace shardscope {
 // Failure with the faults, at places that begin with "machine".
 Machine chosen_machine(const std::string& json, const std::vector<int>& ranks_per_host, const Stack& stack = {});
 
+// By which key such a value says how many devices there are: "nodes", else "devices"; nothing without one. And the
+// value with as many nodes as so many devices need, where it has such a key and fewer; as it is where it names no
+// machine.
+//
+// Example: {"name": "dgx_h100", "nodes": 8} for 100 devices: {"name": "dgx_h100", "nodes": 13}.
+struct MachineSize {
+  std::string key;
+  int64_t number = 0;
+};
+std::optional<MachineSize> machine_size(const std::string& json);
+std::string with_devices(const std::string& json, int64_t devices);
+
 // The value that names a machine, or is one. Of hosts of
 // unlike sizes the largest stands for all: a run file lists hosts under "hosts".
 std::string machine_choice(const std::string& name);

@@ -12,10 +12,7 @@ namespace shardscope {
 
 namespace {
 
-constexpr int64_t device_limit = int64_t{1} << 40;
-
-// The unit of each device on a level, from those on the level below (ascending). What is beyond a list of counts is in
-// a unit after the last.
+// The unit of each device on a level, from those on the level below (ascending).
 std::vector<int> join_units(const std::vector<int>& below, const std::vector<int>& count) {
   if (count.empty()) return std::vector<int>(below.size(), 0);
   std::vector<int> units(below.size());
@@ -23,8 +20,7 @@ std::vector<int> join_units(const std::vector<int>& below, const std::vector<int
   for (size_t device = 0; device < below.size(); ++device) {
     while (below[device] >= end) {
       ++unit;
-      const bool is_listed = unit < static_cast<int64_t>(count.size());
-      end += count.size() == 1 ? count[0] : is_listed ? count[static_cast<size_t>(unit)] : device_limit;
+      end += count.size() == 1 ? count[0] : count.at(static_cast<size_t>(unit));
     }
     units[device] = static_cast<int>(unit);
   }
@@ -33,22 +29,28 @@ std::vector<int> join_units(const std::vector<int>& below, const std::vector<int
 
 }  // namespace
 
+std::optional<int64_t> device_limit(const std::vector<Level>& levels) {
+  int64_t devices = 1;
+  for (const Level& level : levels) {
+    if (level.count.empty()) return std::nullopt;
+    devices *= std::reduce(level.count.begin(), level.count.end(), int64_t{0});
+    if (level.count.size() > 1) break;
+  }
+  return devices;
+}
+
 Topology::Topology(const std::vector<Level>& levels, int devices) : device_count_(devices) {
+  const std::optional<int64_t> limit = device_limit(levels);
+  if (limit && devices > *limit)
+    throw Failure(Error{"device_count",
+                        fmt::format("the machine has {}, the run {}", counted(*limit, "device"), devices), "machine",
+                        "the counts of the machine's levels say how many devices there are"});
   std::vector<int> units(static_cast<size_t>(devices));
   std::iota(units.begin(), units.end(), 0);
-  const auto require_below = [&](int64_t limit) {
-    const auto first = std::ranges::find_if(units, [&](int unit) { return unit >= limit; });
-    if (first == units.end()) return;
-    const auto most = first - units.begin();
-    throw Failure(Error{"device_count", fmt::format("the machine has {}, the run {}", counted(most, "device"), devices),
-                        "levels", "the counts of the levels say how many devices there are"});
-  };
   for (const Level& level : levels) {
     units = join_units(units, level.count);
-    if (level.count.size() > 1) require_below(static_cast<int64_t>(level.count.size()));
     units_.push_back(units);
   }
-  require_below(1);
 }
 
 std::vector<int> Topology::unit_sizes(int level) const {

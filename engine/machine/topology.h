@@ -1,11 +1,17 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/machine/machine.h"
 
 namespace shardscope {
+
+// How many devices levels of these counts have; nothing where the run says it. Example: 8, then 16 nodes: 128; 8, then
+// any: nothing; hosts of 4, 3 and 1: 8.
+std::optional<int64_t> device_limit(const std::vector<Level>& levels);
 
 // Where each of a run's devices is: its unit on every level. Units hold consecutive devices.
 //

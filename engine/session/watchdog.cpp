@@ -7,6 +7,7 @@
 #include <csignal>
 #include <limits>
 
+#include "engine/base/units.h"
 #include "engine/session/processes.h"
 
 namespace shardscope {
@@ -57,8 +58,6 @@ int innocence(const RankObservation& rank) {
   if (!ended_badly(rank)) return 1;
   return WIFSIGNALED(*rank.exit_status) && WTERMSIG(*rank.exit_status) == SIGTERM ? 2 : 0;
 }
-
-std::string mebibytes(int64_t bytes) { return fmt::format("{} MiB", (bytes + (1 << 20) - 1) >> 20); }
 
 }  // namespace
 
@@ -269,8 +268,8 @@ FailureMessage Watchdog::killed(const RunObservation& run, int rank, int signal)
   FailureMessage failure = lost(run, rank, "was killed by the kernel for lack of memory (SIGKILL)", name);
   if (memory_.rank_bytes == 0 || memory_.available_bytes == 0) return failure;
   failure.message += fmt::format(
-      "; the plan wants {} a rank, {} for all, and {} can be used", mebibytes(memory_.rank_bytes),
-      mebibytes(memory_.rank_bytes * static_cast<int64_t>(run.ranks.size())), mebibytes(memory_.available_bytes));
+      "; the plan wants {} a rank, {} for all, and {} can be used", bytes_text(double(memory_.rank_bytes)),
+      bytes_text(double(memory_.rank_bytes) * double(run.ranks.size())), bytes_text(double(memory_.available_bytes)));
   return failure;
 }
 

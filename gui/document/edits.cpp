@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/compile/file_paths.h"
+#include "engine/compile/plan_request.h"
 #include "engine/config/rename_axis.h"
 #include "engine/config/strategy.h"
 #include "engine/machine/chosen_stack.h"
@@ -88,6 +89,11 @@ void set_machine(Document& document, const Machine& machine) {
 
 void choose_machine(Document& document, const QString& name) {
   document.edit(with_machine(document.config(), name.toStdString()), Document::tr("machine %1").arg(name));
+}
+
+void enlarge_machine(Document& document) {
+  document.edit(for_devices(document.config(), device_count(document.config().mesh_axes)),
+                Document::tr("a larger machine"));
 }
 
 void choose_stack(Document& document, const QString& name) {

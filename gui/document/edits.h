@@ -65,6 +65,8 @@ void set_hosts(Document& document, const std::string& hosts);
 void set_machine(Document& document, const Machine& machine);
 // By its name, or the path of its file (find_machine()).
 void choose_machine(Document& document, const QString& name);
+// As many nodes as the mesh needs (with_devices()).
+void enlarge_machine(Document& document);
 // The software stack that runs the plan there, by its name (stack_names()); empty: this program.
 void choose_stack(Document& document, const QString& name);
 // The mesh axis becomes the last one, which runs over neighbouring devices.

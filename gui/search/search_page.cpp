@@ -259,14 +259,14 @@ void SearchPage::follow_document() {
     form_->set_devices(devices);
   }
   const auto searched_of = [&](const RunConfig& of) {
-    return without_strategy(with_devices(of, search_.wish().devices));
+    return without_strategy(for_devices(of, search_.wish().devices));
   };
   is_old_ = search_.any() && searched_of(search_.config()) != searched_of(config);
   show_state();
 }
 
 RunConfig SearchPage::run_of_row(int row) const {
-  const RunConfig config = with_devices(workspace_.document.config(), search_.wish().devices);
+  const RunConfig config = for_devices(workspace_.document.config(), search_.wish().devices);
   return run_of(config, search_.found()[static_cast<size_t>(row)].candidate);
 }
 

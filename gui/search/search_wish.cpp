@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "engine/config/strategy.h"
-#include "engine/mesh/device_count.h"
 
 namespace shardscope {
 namespace {
@@ -35,14 +34,9 @@ void check_dimensions(const RunConfig& config, const ModelLimits& limits) {
 
 }  // namespace
 
-RunConfig with_devices(RunConfig config, int64_t devices) {
-  if (devices != device_count(config.mesh_axes)) config.hosts.clear();
-  return config;
-}
-
 SearchRequest search_request(const RunConfig& config, const SearchWish& wish) {
   SearchRequest request;
-  request.plan = plan_request(with_devices(config, wish.devices));
+  request.plan = plan_request(for_devices(config, wish.devices));
   request.devices = wish.devices;
   const ModelLimits limits = model_limits(request.plan.config);
   check_dimensions(config, limits);

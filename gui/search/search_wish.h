@@ -22,9 +22,6 @@ struct SearchWish {
   bool operator==(const SearchWish&) const = default;
 };
 
-// The run file on so many devices: its hosts are of its own number.
-RunConfig with_devices(RunConfig config, int64_t devices);
-
 // The same search for a run file, on its machine. Throws Failure: what is wrong with the run file (its mesh and
 // sharding aside), and no_dimensions where no strategy can split its model.
 SearchRequest search_request(const RunConfig& config, const SearchWish& wish);

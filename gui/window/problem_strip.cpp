@@ -3,6 +3,9 @@
 #include <QEvent>
 #include <algorithm>
 
+#include "engine/compile/plan_request.h"
+#include "engine/machine/chosen_machine.h"
+#include "engine/mesh/device_count.h"
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
 #include "gui/look/wrapped_label.h"
@@ -19,6 +22,12 @@ std::vector<int64_t> nearest(std::vector<int64_t> sizes, int64_t size) {
   if (sizes.size() > most_offered) sizes.resize(most_offered);
   std::ranges::sort(sizes);
   return sizes;
+}
+
+// What its machine would say, were it large enough for the mesh; nothing where it is, or does not say it by a number.
+std::optional<MachineSize> larger_machine(const RunConfig& config) {
+  const std::string larger = for_devices(config, device_count(config.mesh_axes)).machine;
+  return larger == config.machine ? std::nullopt : machine_size(larger);
 }
 
 }  // namespace
@@ -92,7 +101,18 @@ void ProblemStrip::offer_sizes() {
   for (QToolButton* button : offered_) button->deleteLater();
   offered_.clear();
   if (workspace_.planner.errors().empty()) return;
-  const std::vector<MeshAxis>& axes = workspace_.document.config().mesh_axes;
+  const RunConfig& config = workspace_.document.config();
+  const std::vector<MeshAxis>& axes = config.mesh_axes;
+  if (const auto larger = larger_machine(config)) {
+    QToolButton* button = add_button(QString("%1 = %2").arg(qt(larger->key)).arg(larger->number),
+                                     tr("As many %1 of the machine as the mesh needs.").arg(qt(larger->key)));
+    connect(button, &QToolButton::clicked, this, [this] {
+      workspace_.document.close_edit();
+      enlarge_machine(workspace_.document);
+    });
+    fixes_->addWidget(button);
+    offered_.push_back(button);
+  }
   for (size_t axis = 0; axis < axes.size(); ++axis) {
     const auto sizes = sizes_.of(static_cast<int>(axis));
     if (!sizes) continue;

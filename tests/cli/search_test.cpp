@@ -73,6 +73,29 @@ class SearchTest : public QObject {
     QCOMPARE(two.readAll(), one.readAll());
   }
 
+  void more_devices_than_the_machine_has_nodes_for_are_those_of_a_larger_machine() {
+    const QTemporaryDir folder;
+    const QString best = folder.filePath("best.json"), sized = folder.filePath("sized.json"),
+                  larger = folder.filePath("larger.json");
+    const QStringList fixed = {"--fix", "data=4",         "--fix", "zero=1",
+                               "--fix", "recompute=none", "--fix", "microbatch_size=1"};
+    QCOMPARE(shardrun(QStringList{"search", preset("llama_tiny"), "--devices", "4", "--write", best} + fixed).code, 0);
+    QFile read(best), write(sized);
+    QVERIFY(read.open(QIODevice::ReadOnly) && write.open(QIODevice::WriteOnly));
+    QJsonObject run = QJsonDocument::fromJson(read.readAll()).object();
+    run["machine"] = QJsonObject{{"name", "dgx_h100"}, {"nodes", 1}};
+    write.write(QJsonDocument(run).toJson());
+    write.close();
+    const ProgramResult found =
+        shardrun(QStringList{"search", sized, "--devices", "16", "--fix", "tensor=4", "--write", larger} + fixed);
+    QVERIFY2(found.code == 0, qPrintable(found.errors));
+    const ProgramResult plan = shardrun({"plan", larger, "--json"});
+    QVERIFY2(plan.code == 0, qPrintable(plan.errors));
+    QFile written(larger);
+    QVERIFY(written.open(QIODevice::ReadOnly));
+    QCOMPARE(QJsonDocument::fromJson(written.readAll()).object()["machine"].toObject()["nodes"].toInt(), 2);
+  }
+
   void what_an_interrupted_search_found_is_printed_and_written() {
     const QTemporaryDir folder;
     const QString out = folder.filePath("best.json");

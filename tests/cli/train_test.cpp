@@ -276,6 +276,16 @@ void TrainTest::a_plan_that_does_not_fit_the_memory_is_refused_under_any_launche
   const ProgramResult measured = mpirun_train(2, small + huge);
   QCOMPARE(measured.code, 2);
   QVERIFY2(measured.errors.contains("iB together, the host has"), qPrintable(measured.errors));
+
+  // Of a machine whose devices have enough, on this host.
+  machine = find_machine("dgx_h100");
+  machine.device.memory_bytes = int64_t{1} << 50;
+  save_machine(machine, directory.filePath("cluster").toStdString());
+  const QStringList elsewhere = small + huge + QStringList{"--machine", directory.filePath("cluster")};
+  for (const ProgramResult& result : {shardrun(QStringList{"train"} + elsewhere), mpirun_train(2, elsewhere)}) {
+    QCOMPARE(result.code, 2);
+    QVERIFY2(result.errors.contains("iB together, the host has"), qPrintable(result.errors));
+  }
 }
 
 void TrainTest::a_signal_ends_it_with_its_code_and_leaves_nothing_data() {

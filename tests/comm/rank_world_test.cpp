@@ -99,7 +99,7 @@ class RankWorldTest : public QObject {
         3, [](Communicator& bootstrap) { make_shared_memory_world(bootstrap, int64_t{1} << (40 + bootstrap.rank())); });
     for (const ForkedOutcome& outcome : outcomes) {
       QCOMPARE(outcome.code, std::string("comm_memory"));
-      QVERIFY2(outcome.text.find("need 7340032 MiB") != std::string::npos, outcome.text.c_str());
+      QVERIFY2(outcome.text.find("need 7.00 TiB") != std::string::npos, outcome.text.c_str());
     }
   }
 

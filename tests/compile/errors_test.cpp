@@ -172,6 +172,26 @@ class ErrorsTest : public QObject {
     QVERIFY_THROWS_EXCEPTION(Cancelled, compile({decoder(), reference_host()}, source.get_token()));
   }
 
+  void a_machine_with_fewer_devices_than_the_mesh_is_an_error_where_its_size_is_said() {
+    RunConfig config = decoder();
+    const auto error_of = [&](const std::string& machine) {
+      config.machine = machine;
+      return errors_of([&] { plan_request(config); });
+    };
+    QVERIFY(error_of(R"({"name": "dgx_h100", "nodes": 1})").empty());
+    config.mesh_axes[0].size = 8;
+    for (const auto& [machine, place, right] :
+         {std::tuple(R"({"name": "dgx_h100", "nodes": 1})", "machine.nodes", "2 nodes"),
+          {R"({"name": "dgx_h100", "devices": 8})", "machine.devices", "16 devices"}}) {
+      const std::vector<Error> errors = error_of(machine);
+      QCOMPARE(errors.size(), size_t{1});
+      QCOMPARE(errors[0].place.path, std::string(place));
+      QCOMPARE(errors[0].message, std::string("the machine has 8 devices, the mesh 16"));
+      QVERIFY2(errors[0].hint.find(right) != std::string::npos, errors[0].hint.c_str());
+      QVERIFY(errors_of([&] { plan_request(for_devices(config, 4)); }).empty());
+    }
+  }
+
   void ranks_that_exceed_the_hosts_memory_are_refused_with_the_numbers_unless_forced() {
     Machine machine = reference_host();
     const Plan fits = compile({decoder(), machine});

@@ -127,6 +127,30 @@ class HabitsTest : public WindowCase {
     QCOMPARE(document().undo_stack().count(), edits + 1);
   }
 
+  void a_mesh_larger_than_the_machine_is_mended_by_more_nodes_or_a_size_that_fits() {
+    RunConfig config = made::small_gpt(1, 4, 2);
+    config.machine = R"({"name": "dgx_h100", "nodes": 1})";
+    open_window(compiled_plans(), config);
+    set_axis_size(document(), 0, 8);
+    settle();
+    auto* strip = window_->findChild<ProblemStrip*>();
+    QTRY_VERIFY_WITH_TIMEOUT(strip->isVisible(), patience);
+    QVERIFY(strip->findChild<QLabel*>("banner")->text().contains("machine.nodes"));
+    const auto offered = [&](const QString& text) -> QToolButton* {
+      for (auto* button : strip->findChildren<QToolButton*>())
+        if (button->text() == text && button->isVisible()) return button;
+      return nullptr;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(offered("batch = 4"), patience);
+    QVERIFY(!offered("batch = 8"));
+    QVERIFY(offered("nodes = 2"));
+    offered("nodes = 2")->click();
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QCOMPARE(planner().plan()->mesh.device_count(), 16);
+    document().undo_stack().undo();
+    QCOMPARE(document().config().machine, config.machine);
+  }
+
   void sizes_are_offered_of_the_config_that_is_shown_alone() {
     std::counting_semaphore<> allowed(0);
     PlanSource slow = made::source();

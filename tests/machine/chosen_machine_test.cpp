@@ -60,6 +60,20 @@ class ChosenMachineTest : public QObject {
             chosen_machine(R"({"name": "dgx_h100", "devices": 64})", {}));
   }
 
+  void a_machine_gets_as_many_nodes_as_devices_need_by_the_key_that_it_has() {
+    QCOMPARE(with_devices(R"({"name": "dgx_h100", "nodes": 8})", 100),
+             std::string(R"({"name": "dgx_h100", "nodes": 13})"));
+    QCOMPARE(with_devices(R"({"name": "dgx_h100", "devices": 64})", 65),
+             std::string(R"({"name": "dgx_h100", "devices": 72})"));
+    QCOMPARE(with_devices(R"({"name": "dgx_h100", "nodes": 8, "devices": 64})", 128),
+             std::string(R"({"name": "dgx_h100", "nodes": 16, "devices": 128})"));
+    for (const char* same : {"", R"("dgx_h100")", R"({"name": "dgx_h100", "nodes": 8})", R"({"name": "dgx_h100"})",
+                             R"({"name": "nowhere", "nodes": 1})"})
+      QCOMPARE(with_devices(same, 64), std::string(same));
+    QVERIFY(!machine_size(R"({"name": "dgx_h100"})"));
+    QCOMPARE(machine_size(R"({"name": "dgx_h100", "devices": 64})")->key, std::string("devices"));
+  }
+
   void what_no_machine_has_is_an_error_at_its_place_with_what_would_be_right() {
     const auto error_of = [](const std::string& text) { return errors_of([&] { chosen_machine(text, {2, 2}); }); };
     const auto level = error_of(R"({"levels": {"netwrok": {"latency": 1e-3}}})");

@@ -74,6 +74,14 @@ class TopologyTest : public QObject {
     QCOMPARE(with_hosts(machine, {2, 2}).levels.size(), size_t{2});
   }
 
+  void levels_have_as_many_devices_as_a_run_may_have() {
+    const auto limit_of = [](const std::vector<std::vector<int>>& counts) { return device_limit(levels_of(counts)); };
+    QCOMPARE(limit_of({}), std::optional<int64_t>(1));
+    QCOMPARE(limit_of({{4}, {2}}), std::optional<int64_t>(8));
+    QCOMPARE(limit_of({{4, 3, 1}, {}}), std::optional<int64_t>(8));
+    QCOMPARE(limit_of({{4}, {}}), std::optional<int64_t>());
+  }
+
   void a_run_of_more_devices_than_there_are_is_an_error() {
     QCOMPARE(code_of({}, 1), std::string());
     QCOMPARE(code_of({}, 2), std::string("device_count"));

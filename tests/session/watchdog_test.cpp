@@ -440,7 +440,7 @@ void WatchdogTest::lack_of_memory_is_reported_from_a_kill() {
     QCOMPARE(failure->signal, std::string("SIGKILL"));
     QCOMPARE(failure->message,
              std::string(kernel ? "rank 2 was killed by the kernel for lack of memory (SIGKILL) in training step 5, at "
-                                  "'adam'; the plan wants 300 MiB a rank, 1200 MiB for all, and 1000 MiB can be used"
+                                  "'adam'; the plan wants 300 MiB a rank, 1.17 GiB for all, and 1000 MiB can be used"
                                 : "rank 2 was killed by SIGKILL in training step 5, at 'adam'"));
   }
 }
