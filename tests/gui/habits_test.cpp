@@ -127,7 +127,7 @@ class HabitsTest : public WindowCase {
     QCOMPARE(document().undo_stack().count(), edits + 1);
   }
 
-  void a_mesh_larger_than_the_machine_is_mended_by_more_nodes_or_a_size_that_fits() {
+  void a_mesh_larger_than_the_machine_is_fixed_by_more_nodes_or_a_size_that_fits() {
     RunConfig config = made::small_gpt(1, 4, 2);
     config.machine = R"({"name": "dgx_h100", "nodes": 1})";
     open_window(compiled_plans(), config);
