@@ -2,6 +2,7 @@
 
 #include <QEvent>
 #include <algorithm>
+#include <ranges>
 
 #include "engine/compile/plan_request.h"
 #include "engine/machine/chosen_machine.h"
@@ -16,11 +17,10 @@ namespace {
 constexpr size_t most_offered = 3;
 constexpr double least_beside = 2.5;  // widths of the buttons from which on the text stands beside them
 
-// Those next to the size that is wrong, ascending.
+// Those next to the size that is wrong, the nearest first.
 std::vector<int64_t> nearest(std::vector<int64_t> sizes, int64_t size) {
-  std::ranges::sort(sizes, {}, [&](int64_t one) { return std::abs(one - size); });
+  std::ranges::stable_sort(sizes, {}, [&](int64_t one) { return std::abs(one - size); });
   if (sizes.size() > most_offered) sizes.resize(most_offered);
-  std::ranges::sort(sizes);
   return sizes;
 }
 
@@ -55,7 +55,7 @@ ProblemStrip::ProblemStrip(Workspace& workspace, LegalSizes& sizes, QWidget* par
   connect(undo_, &QToolButton::clicked, &workspace.document.undo_stack(), &QUndoStack::undo);
   connect(all_, &QToolButton::clicked, this, &ProblemStrip::allWanted);
   connect(&workspace.planner, &Planner::delivered, this, &ProblemStrip::refresh);
-  connect(&sizes, &LegalSizes::known, this, &ProblemStrip::offer_sizes);
+  connect(&sizes, &LegalSizes::known, this, &ProblemStrip::offer_fixes);
   refresh();
 }
 
@@ -66,7 +66,19 @@ QToolButton* ProblemStrip::add_button(const QString& text, const QString& tip) {
   return button;
 }
 
+// What does not fit is left out from the end, the list of problems (which has a key) before the first fix.
 void ProblemStrip::fit_to(const QSize& room) {
+  const auto width_of = [&](const QWidget* button) { return button->sizeHint().width() + buttons_->spacing(); };
+  const QMargins margins = all_parts_->contentsMargins();
+  int left = room.width() - margins.left() - margins.right();
+  const auto take = [&](QToolButton* button) {
+    left -= width_of(button);
+    if (button->isHidden() != (left < 0)) button->setVisible(left >= 0);
+  };
+  if (!undo_->isHidden()) left -= width_of(undo_);
+  if (!offered_.empty()) take(offered_.front());
+  take(all_);
+  std::ranges::for_each(offered_ | std::views::drop(1), take);
   const bool is_wide = room.width() > least_beside * buttons_->sizeHint().width();
   all_parts_->setDirection(is_wide ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
   const int height = std::max(layout()->totalHeightForWidth(room.width()), layout()->totalSizeHint().height());
@@ -81,7 +93,7 @@ bool ProblemStrip::event(QEvent* event) {
 void ProblemStrip::refresh() {
   const std::vector<Error>& errors = workspace_.planner.errors();
   setVisible(!errors.empty());
-  if (errors.empty()) return offer_sizes();
+  if (errors.empty()) return offer_fixes();
   const Error& first = errors.front();
   QString text = QString("<b>%1</b>").arg(qt(first.message).toHtmlEscaped());
   if (!first.place.empty()) text.prepend(qt(to_string(first.place)).toHtmlEscaped() + ": ");
@@ -92,42 +104,42 @@ void ProblemStrip::refresh() {
   undo_->setVisible(workspace_.document.undo_stack().canUndo());
   for (size_t axis = 0; axis < workspace_.document.config().mesh_axes.size(); ++axis)
     sizes_.request(workspace_.document.shared_config(), static_cast<int>(axis));
-  offer_sizes();
+  offer_fixes();
   fit_to(parentWidget()->size());
   raise();
 }
 
-void ProblemStrip::offer_sizes() {
+void ProblemStrip::offer(const QString& text, const QString& tip, std::function<void()> edit) {
+  QToolButton* button = add_button(text, tip);
+  connect(button, &QToolButton::clicked, this, [this, edit = std::move(edit)] {
+    workspace_.document.close_edit();
+    edit();
+  });
+  fixes_->addWidget(button);
+  offered_.push_back(button);
+}
+
+void ProblemStrip::offer_fixes() {
   for (QToolButton* button : offered_) button->deleteLater();
   offered_.clear();
   if (workspace_.planner.errors().empty()) return;
   const RunConfig& config = workspace_.document.config();
-  const std::vector<MeshAxis>& axes = config.mesh_axes;
-  if (const auto larger = larger_machine(config)) {
-    QToolButton* button = add_button(QString("%1 = %2").arg(qt(larger->key)).arg(larger->number),
-                                     tr("As many %1 of the machine as the mesh needs.").arg(qt(larger->key)));
-    connect(button, &QToolButton::clicked, this, [this] {
-      workspace_.document.close_edit();
-      enlarge_machine(workspace_.document);
-    });
-    fixes_->addWidget(button);
-    offered_.push_back(button);
-  }
-  for (size_t axis = 0; axis < axes.size(); ++axis) {
-    const auto sizes = sizes_.of(static_cast<int>(axis));
-    if (!sizes) continue;
-    for (const int64_t size : nearest(*sizes, axes[axis].size)) {
-      QToolButton* button =
-          add_button(QString("%1 = %2").arg(qt(axes[axis].name)).arg(size),
-                     tr("%1 may be %2: click to take %3.").arg(qt(axes[axis].name), sizes_text(*sizes)).arg(size));
-      connect(button, &QToolButton::clicked, this, [this, axis, size] {
-        workspace_.document.close_edit();
-        set_axis_size(workspace_.document, static_cast<int>(axis), size);
-      });
-      fixes_->addWidget(button);
-      offered_.push_back(button);
+  if (const auto larger = larger_machine(config))
+    offer(QString("%1 = %2").arg(qt(larger->key)).arg(larger->number),
+          tr("As many %1 of the machine as the mesh needs.").arg(qt(larger->key)),
+          [this] { enlarge_machine(workspace_.document); });
+  for (size_t place = 0; place < most_offered; ++place)
+    for (size_t axis = 0; axis < config.mesh_axes.size(); ++axis) {
+      const MeshAxis& of = config.mesh_axes[axis];
+      const std::vector<int64_t> legal = sizes_.of(static_cast<int>(axis)).value_or(std::vector<int64_t>());
+      const std::vector<int64_t> sizes = nearest(legal, of.size);
+      if (place >= sizes.size()) continue;
+      const int64_t size = sizes[place];
+      offer(QString("%1 = %2").arg(qt(of.name)).arg(size),
+            tr("%1 may be %2: click to take %3.").arg(qt(of.name), sizes_text(legal)).arg(size),
+            [this, axis, size] { set_axis_size(workspace_.document, static_cast<int>(axis), size); });
     }
-  }
+  if (parentWidget()) fit_to(parentWidget()->size());
 }
 
 }  // namespace shardscope

@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
+#include <functional>
 #include <vector>
 
 #include "gui/planning/legal_sizes.h"
@@ -12,7 +13,8 @@
 namespace shardscope {
 
 // The first problem of a run file that cannot be planned, at the foot of the pages, which it covers: nothing moves.
-// Beside it the edits that fix it, as far as a size of the mesh does ("data = 4"), each one undoable step, and undo.
+// Beside it the edits that fix it, as far as a size of the mesh or of the machine does ("data = 4", "nodes = 16"), the
+// nearest first and as many as there is room for, each one undoable step, and undo.
 class ProblemStrip : public QFrame {
   Q_OBJECT
  public:
@@ -29,7 +31,8 @@ class ProblemStrip : public QFrame {
 
  private:
   void refresh();
-  void offer_sizes();
+  void offer(const QString& text, const QString& tip, std::function<void()> edit);
+  void offer_fixes();
   QToolButton* add_button(const QString& text, const QString& tip);
 
   Workspace& workspace_;

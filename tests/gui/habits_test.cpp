@@ -144,6 +144,13 @@ class HabitsTest : public WindowCase {
     QTRY_VERIFY_WITH_TIMEOUT(offered("batch = 4"), patience);
     QVERIFY(!offered("batch = 8"));
     QVERIFY(offered("nodes = 2"));
+    for (const int width : {800, 1100, 1600}) {
+      window_->resize(width, 700);
+      QTRY_COMPARE(window_->width(), width);
+      for (auto* button : strip->findChildren<QToolButton*>())
+        if (button->isVisible()) QTRY_VERIFY(button->width() >= button->sizeHint().width());
+      QVERIFY(offered("nodes = 2"));
+    }
     offered("nodes = 2")->click();
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
     QCOMPARE(planner().plan()->mesh.device_count(), 16);
