@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "engine/base/path.h"
 #include "engine/base/plural.h"
 #include "engine/base/units.h"
 #include "engine/base/version.h"
+#include "engine/compile/document_of.h"
 #include "engine/export/html_page.h"
 #include "engine/export/kinds.h"
 #include "engine/export/measured_steps.h"
@@ -24,18 +26,28 @@ constexpr size_t most_causes = 20, most_parameters = 200;
 
 using HtmlRows = std::vector<std::vector<std::string>>;
 
+// A model that was opened from a folder is called as the folder.
+std::string model_title(const Plan& plan) {
+  const NamedOptions model = document_of(plan).model;
+  const OptionValue* path = model.find("path");
+  const auto* text = path ? std::get_if<std::string>(path) : nullptr;
+  if (!text) return model.name;
+  const std::filesystem::path folder(*text);
+  return (folder.extension() == ".json" ? folder.parent_path() : folder).filename().string();
+}
+
 std::string summary_table(const Plan& plan) {
   const PlanTotals& totals = plan.totals;
   double hidden = 0;
   for (const Simulation::Communication& of_stage : plan.simulation.communication)
     hidden = std::max(hidden, of_stage.hidden);
-  HtmlRows rows{{"Model", plan.training.model},
+  HtmlRows rows{{"Model", model_title(plan)},
                 {"Machine", plan.machine.name},
                 {"Devices", std::to_string(plan.mesh.device_count())},
                 {"Predicted step", seconds_text(totals.seconds_per_step)},
                 {"Memory of the heaviest device", bytes_text(double(totals.device_bytes))},
                 {"Sent by a device in a step", bytes_text(totals.wire_bytes_per_device)},
-                {"Computed by a device in a step", fmt::format("{:.4g} GFLOP", totals.flops_per_device / 1e9)},
+                {"Computed by a device in a step", flops_text(totals.flops_per_device)},
                 {"Communication", fmt::format("{} exposed, {} hidden", seconds_text(plan.simulation.most_exposed()),
                                               seconds_text(hidden))}};
   if (plan.pipeline.axis) rows.push_back({"Bubble", fmt::format("{:.1f} %", 100 * plan.simulation.bubble)});
@@ -57,7 +69,7 @@ std::string strategy_chapter(const Plan& plan) {
                     seconds_text(axis.seconds), bytes_text(axis.wire_bytes)});
   }
   std::string text = html_table(
-      {{"Mesh axis"}, {"Devices", true}, {"Splits"}, {"Level"}, {"Communication", true}, {"Sent", true}}, axes);
+      {{"Mesh axis"}, {"Devices", true}, {"Splits"}, {"Level"}, {"Exposed", true}, {"Sent", true}}, axes);
   const int microbatches = plan.pipeline.shape.microbatches;
   return text + html_paragraph(fmt::format("Layouts {}; {} a step.",
                                            plan.as_written ? "as written" : "chosen for the shortest step",
@@ -73,7 +85,7 @@ std::string memory_chapter(const Plan& plan) {
     std::vector<std::string> row{bar.name};
     for (int c = 0; c < memory_category_count; ++c) {
       const double bytes = double(totals.device_memory[static_cast<size_t>(c)]);
-      bar.parts.push_back({std::string(name(static_cast<MemoryCategory>(c))), bytes / (1 << 20)});
+      bar.parts.push_back({std::string(name(static_cast<MemoryCategory>(c))), bytes});
       row.push_back(bytes_text(bytes));
     }
     if (!plan.stack.runs_here()) row.push_back(bytes_text(double(totals.allocator_bytes)));
@@ -86,7 +98,7 @@ std::string memory_chapter(const Plan& plan) {
     columns.push_back({std::string(name(static_cast<MemoryCategory>(c))), true});
   if (!plan.stack.runs_here()) columns.push_back({"allocator", true});
   columns.push_back({"all", true});
-  return svg_bars(bars, "MiB") + html_table(columns, rows);
+  return svg_bars(bars, bytes_text) + html_table(columns, rows);
 }
 
 std::string time_line(const Plan& plan) {
@@ -120,12 +132,12 @@ std::string time_chapter(const Plan& plan) {
   HtmlRows rows;
   for (const TimeCause& cause : time_causes(plan)) {
     if (rows.size() == most_causes || cause.seconds + cause.hidden <= 0) break;
-    bars.push_back({cause.name, {{"exposed", cause.seconds * 1e3}, {"hidden", cause.hidden * 1e3}}});
+    bars.push_back({cause.name, {{"exposed", cause.seconds}, {"hidden", cause.hidden}}});
     rows.push_back({cause.name, std::to_string(cause.count), seconds_text(cause.seconds),
                     cause.hidden > 0 ? fmt::format("{} behind {}", seconds_text(cause.hidden), cause.behind) : "",
                     cause.wire_bytes > 0 ? bytes_text(cause.wire_bytes) : ""});
   }
-  return time_line(plan) + svg_bars(bars, "ms") +
+  return time_line(plan) + svg_bars(bars, seconds_text) +
          html_table({{"Cause"}, {"Times", true}, {"Exposed", true}, {"Hidden"}, {"Sent", true}}, rows);
 }
 
@@ -178,8 +190,8 @@ std::string evidence(const ExportSource& source) {
   const double median = warm[warm.size() / 2], predicted = source.plan->totals.seconds_per_step * 1e3;
   std::string text =
       html_table({{""}, {"", true}}, {{"Steps", std::to_string(steps.size())},
-                                      {"Median step", fmt::format("{:.4g} ms", median)},
-                                      {"Predicted step", fmt::format("{:.4g} ms", predicted)},
+                                      {"Median step", seconds_text(median / 1e3)},
+                                      {"Predicted step", seconds_text(predicted / 1e3)},
                                       {"Measured / predicted", fmt::format("{:.2f}", median / predicted)}});
   text += svg_curve(numbers, times, "ms a step");
   for (const auto& [metric, values] : metrics) {
@@ -203,7 +215,7 @@ void write_html(const ExportSource& source, const ExportChoice&, ExportTarget& t
   }
   body += html_section("Evidence", evidence(source));
   body += html_section("Run file", fmt::format("<pre>{}</pre>\n", html_text(plan.run_file)));
-  target.write(html_page(fmt::format("{} on {}", plan.training.model, plan.machine.name), body));
+  target.write(html_page(fmt::format("{} on {}", model_title(plan), plan.machine.name), body));
   target.progress(1);
   target.note(source.run ? "plan and run" : "plan");
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/units.h"
+
 namespace shardscope {
 namespace {
 
@@ -94,7 +96,7 @@ std::string html_page(const std::string& title, const std::string& body) {
       html_text(title), page_style, html_text(title), body);
 }
 
-std::string svg_bars(const std::vector<BarRow>& rows, const std::string& unit) {
+std::string svg_bars(const std::vector<BarRow>& rows, std::string (*text)(double)) {
   double longest = 0;
   size_t most_parts = 0;
   const BarRow* widest = nullptr;
@@ -116,11 +118,11 @@ std::string svg_bars(const std::vector<BarRow>& rows, const std::string& unit) {
       const double w = row.parts[p].value / longest * bar_width;
       if (row.parts[p].value > 0)
         content += svg_rectangle(x, y + 3, w, row_height - 6, colour_of(p),
-                                 fmt::format("{}: {:.4g} {}", row.parts[p].name, row.parts[p].value, unit));
+                                 fmt::format("{}: {}", row.parts[p].name, text(row.parts[p].value)));
       x += w;
       sum += row.parts[p].value;
     }
-    content += svg_label(x + 6, y + 15, fmt::format("{:.4g} {}", sum, unit));
+    content += svg_label(x + 6, y + 15, text(sum));
     y += row_height;
   }
   if (most_parts > 1) {
@@ -144,8 +146,8 @@ std::string svg_lanes(const std::vector<Lane>& lanes, double end, const std::vec
       if (open.end > open.start)
         content += svg_rectangle(label_width + open.start * scale, y + 3, (open.end - open.start) * scale,
                                  row_height - 6, colour_of(static_cast<size_t>(open.kind)),
-                                 fmt::format("{}: {:.4g} to {:.4g} ms", kinds[static_cast<size_t>(open.kind)],
-                                             open.start * 1e3, open.end * 1e3));
+                                 fmt::format("{}: {} to {}", kinds[static_cast<size_t>(open.kind)],
+                                             seconds_text(open.start), seconds_text(open.end)));
     };
     for (const LaneSpan& span : lane.spans) {
       if (span.end <= span.start) continue;
@@ -159,8 +161,7 @@ std::string svg_lanes(const std::vector<Lane>& lanes, double end, const std::vec
     close();
     y += row_height;
   }
-  content +=
-      svg_label(label_width, y + 14, "0") + svg_label(page_width, y + 14, fmt::format("{:.4g} ms", end * 1e3), "end");
+  content += svg_label(label_width, y + 14, "0") + svg_label(page_width, y + 14, seconds_text(end), "end");
   return svg_of(y + 44, content + svg_legend(kinds, y + 24));
 }
 

@@ -19,7 +19,7 @@ std::string html_section(const std::string& title, const std::string& content);
 std::string html_paragraph(const std::string& text);
 std::string html_page(const std::string& title, const std::string& body);
 
-// Pictures as inline SVG. Bars of parts, a row each, to one scale; `unit` is written behind the numbers.
+// Pictures as inline SVG. Bars of parts, a row each, to one scale; `text` writes their values.
 struct BarPart {
   std::string name;
   double value = 0;
@@ -28,7 +28,7 @@ struct BarRow {
   std::string name;
   std::vector<BarPart> parts;
 };
-std::string svg_bars(const std::vector<BarRow>& rows, const std::string& unit);
+std::string svg_bars(const std::vector<BarRow>& rows, std::string (*text)(double));
 
 // When each lane is busy, from 0 to `end` seconds; what is closer than a pixel is one.
 struct LaneSpan {

@@ -39,8 +39,9 @@ std::vector<bool> blocking_groups(const Program& program, const Graph& graph, co
   return blocking;
 }
 
-void hide_behind_passes(const Program& program, const Graph& graph, const StackOverlap& overlap,
-                        InstructionTable<double>& seconds) {
+std::vector<double> hide_behind_passes(const Program& program, const Graph& graph, const StackOverlap& overlap,
+                                       InstructionTable<double>& seconds) {
+  std::vector<double> hidden(static_cast<size_t>(program.stages));
   const std::vector<bool> of_states = values_of_states(graph);
   for (int stage = 0; stage < program.stages; ++stage) {
     std::array<double, 2> moving{}, computing{};  // of gradients, backward; of parameters, forward
@@ -66,9 +67,13 @@ void hide_behind_passes(const Program& program, const Graph& graph, const StackO
     }
     const std::array<bool, 2> overlapped = {overlap.gradients, overlap.parameters};
     of_update([&](size_t kind, double& of_one) {
-      if (overlapped[kind] && moving[kind] > 0) of_one *= std::max(0.0, 1 - computing[kind] / moving[kind]);
+      if (!overlapped[kind] || moving[kind] <= 0) return;
+      const double share = std::min(1.0, computing[kind] / moving[kind]);
+      hidden[static_cast<size_t>(stage)] += of_one * share;
+      of_one *= 1 - share;
     });
   }
+  return hidden;
 }
 
 }  // namespace shardscope

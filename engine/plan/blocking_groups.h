@@ -21,7 +21,8 @@ std::vector<bool> blocking_groups(const Program& program, const Graph& graph, co
 // overlaps does so bucket by bucket beside the backward pass of the last microbatch, and beside the forward pass of the
 // next step's first: of the collectives of an update's gradients (parameters) only what exceeds `seconds` computed in
 // one backward (forward) pass of all of a stage's chunks is left, each in proportion. `seconds`: of each instruction.
-void hide_behind_passes(const Program& program, const Graph& graph, const StackOverlap& overlap,
-                        InstructionTable<double>& seconds);
+// Gives what was taken away of each stage, which is hidden.
+std::vector<double> hide_behind_passes(const Program& program, const Graph& graph, const StackOverlap& overlap,
+                                       InstructionTable<double>& seconds);
 
 }  // namespace shardscope

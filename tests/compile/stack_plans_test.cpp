@@ -169,6 +169,19 @@ class StackPlansTest : public QObject {
     });
   }
 
+  void what_a_stack_hides_behind_passes_is_hidden_not_gone() {
+    RunConfig config = config_of("tiny_lm_dp", "dgx_h100", "megatron");
+    const auto communication_of = [&](bool overlap) {
+      config.stack =
+          fmt::format(R"({{"name": "megatron", "overlap": {{"gradients": {0}, "parameters": {0}}}}})", overlap);
+      const Plan plan = compile(plan_request(config));
+      return plan.simulation.communication.at(0);
+    };
+    const auto hidden = communication_of(true), exposed = communication_of(false);
+    QVERIFY(hidden.hidden > 0 && hidden.exposed < exposed.exposed);
+    QVERIFY(std::abs(hidden.hidden + hidden.exposed - exposed.exposed - exposed.hidden) < 1e-9 * exposed.exposed);
+  }
+
   void memory_of_this_program_is_its_arena_and_a_stack_says_so_itself() {
     for (const char* preset : presets) {
       const Plan own = plan_of(preset, "dgx_h100", "shardscope");

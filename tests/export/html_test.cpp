@@ -72,7 +72,7 @@ class HtmlTest : public QObject {
     const QString text = report_of(source);
     QVERIFY2(fault_of(text).isEmpty(), qPrintable(fault_of(text)));
     QVERIFY(text.contains("<td>Steps</td><td class=\"n\">9</td>"));
-    QVERIFY(text.contains("<td>Median step</td><td class=\"n\">10 ms</td>"));
+    QVERIFY(text.contains("<td>Median step</td><td class=\"n\">10.0 ms</td>"));
     QCOMPARE(text.count("<polyline "), 2);
   }
 };
