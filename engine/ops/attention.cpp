@@ -112,20 +112,23 @@ int64_t scratch(const Attributes& attributes, std::span<const TensorType> operan
   return attention_workspace_bytes(q[1], operands[1].shape[1], q[3], threads, score_arrays);
 }
 
-// (query, key, value, context, lse, d context [, d lse] [[, valid queries], valid keys])
-// -> (d query, d key, d value). d lse, f32 (b, h, q), is what the log-sum-exp's uses give.
-class AttentionGrad : public LabelledOp {
+// What attention and its gradient have in common: products of queries and keys, of weights and values, and of weights,
+// transposed, and queries, so many of each.
+class AttentionOp : public LabelledOp {
  public:
-  std::string_view name() const override { return "attention_grad"; }
+  AttentionOp(std::string_view name, int scores, int contexts, int weights)
+      : name_(name), scores_(scores), contexts_(contexts), weights_(weights) {}
+
+  std::string_view name() const override { return name_; }
   std::string_view work_kind() const override { return "attention"; }
   bool is_matrix_product() const override { return true; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType>) const override {
-    return product_flops(attributes, operands, 5);
+    return product_flops(attributes, operands, scores_ + contexts_ + weights_);
   }
   std::vector<ProductWork> products(const Attributes& attributes, std::span<const TensorType> operands,
                                     std::span<const TensorType>) const override {
-    return head_products(attributes, operands, 2, 1, 2);
+    return head_products(attributes, operands, scores_, contexts_, weights_);
   }
   ScoreWork scores(const Attributes& attributes, std::span<const TensorType> operands) const override {
     return score_work(attributes, operands, name());
@@ -134,6 +137,20 @@ class AttentionGrad : public LabelledOp {
                           std::span<const TensorType>, int threads) const override {
     return scratch(attributes, operands, threads);
   }
+
+ protected:
+  double flops_per_element() const override { return 0; }
+
+ private:
+  std::string_view name_;
+  int scores_, contexts_, weights_;
+};
+
+// (query, key, value, context, lse, d context [, d lse] [[, valid queries], valid keys])
+// -> (d query, d key, d value). d lse, f32 (b, h, q), is what the log-sum-exp's uses give.
+class AttentionGrad : public AttentionOp {
+ public:
+  AttentionGrad() : AttentionOp("attention_grad", 2, 1, 2) {}
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
@@ -147,32 +164,14 @@ class AttentionGrad : public LabelledOp {
   bool takes(int operand, DType dtype) const override {
     return dtype == (operand < 6 ? DType::f32 : DType::i32) || (operand == 6 && dtype == DType::f32);
   }
-  double flops_per_element() const override { return 0; }
 };
 
 const AttentionGrad attention_grad;
 
 // (query, key, value [[, valid queries], valid keys]) -> (context (b, q, h, d), log-sum-exp (b, h, q)).
-class Attention : public LabelledOp {
+class Attention : public AttentionOp {
  public:
-  std::string_view name() const override { return "attention"; }
-  std::string_view work_kind() const override { return "attention"; }
-  bool is_matrix_product() const override { return true; }
-  double flops(const Attributes& attributes, std::span<const TensorType> operands,
-               std::span<const TensorType>) const override {
-    return product_flops(attributes, operands, 2);
-  }
-  std::vector<ProductWork> products(const Attributes& attributes, std::span<const TensorType> operands,
-                                    std::span<const TensorType>) const override {
-    return head_products(attributes, operands, 1, 1, 0);
-  }
-  ScoreWork scores(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    return score_work(attributes, operands, name());
-  }
-  int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,
-                          std::span<const TensorType>, int threads) const override {
-    return scratch(attributes, operands, threads);
-  }
+  Attention() : AttentionOp("attention", 1, 1, 0) {}
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
@@ -193,7 +192,6 @@ class Attention : public LabelledOp {
     return labels;
   }
   bool takes(int operand, DType dtype) const override { return dtype == (operand < 3 ? DType::f32 : DType::i32); }
-  double flops_per_element() const override { return 0; }
 };
 
 const Attention attention;

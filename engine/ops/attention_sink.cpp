@@ -1,4 +1,4 @@
-#include "engine/ops/labelled_op.h"
+#include "engine/ops/stated_op.h"
 
 namespace shardscope {
 
@@ -8,42 +8,25 @@ namespace {
 // logarithm of its scores' sum, the context with a sink is context x sigmoid(lse - sink).
 
 // (d y, context, lse, sinks) -> (d context, d lse, d sinks).
-class AttentionSinkGrad : public LabelledOp {
- public:
-  std::string_view name() const override { return "attention_sink_grad"; }
-  std::string_view work_kind() const override { return "attention"; }
-  int in_place_operand(int result) const override { return result == 0 ? 0 : -1; }
+const StatedOp attention_sink_grad({.name = "attention_sink_grad",
+                                    .work_kind = "attention",
+                                    .equation = "bqhd,bqhd,bhq,h->bqhd,bhq,h",
+                                    .flops = 3,
+                                    .in_place = {0}});
 
- protected:
-  Labels labels(const Attributes&, std::span<const TensorType>) const override {
-    return {{"bqhd", "bqhd", "bhq", "h"}, {"bqhd", "bhq", "h"}, "", false};
-  }
-  double flops_per_element() const override { return 3; }
-};
-
-const AttentionSinkGrad attention_sink_grad;
+void attention_sink_gradient(GradientContext& context) {
+  const Op op = context.graph.ops[context.op];
+  const OpId grad =
+      context.append(attention_sink_grad, {context.result_cotangents[0], op.inputs[0], op.inputs[1], op.inputs[2]});
+  context.operand_cotangents = context.graph.ops[grad].outputs;
+}
 
 // (context (b, q, h, d), lse (b, h, q), sinks (h)) -> the context with sinks.
-class AttentionSink : public LabelledOp {
- public:
-  std::string_view name() const override { return "attention_sink"; }
-  std::string_view work_kind() const override { return "attention"; }
-
-  void gradient(GradientContext& context) const override {
-    const Op op = context.graph.ops[context.op];
-    const OpId grad =
-        context.append(attention_sink_grad, {context.result_cotangents[0], op.inputs[0], op.inputs[1], op.inputs[2]});
-    context.operand_cotangents = context.graph.ops[grad].outputs;
-  }
-
- protected:
-  Labels labels(const Attributes&, std::span<const TensorType>) const override {
-    return {{"bqhd", "bhq", "h"}, {"bqhd"}, "", false};
-  }
-  double flops_per_element() const override { return 1; }
-};
-
-const AttentionSink attention_sink;
+const StatedOp attention_sink({.name = "attention_sink",
+                               .work_kind = "attention",
+                               .equation = "bqhd,bhq,h->bqhd",
+                               .flops = 1,
+                               .gradient = attention_sink_gradient});
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
-#include "engine/ops/labelled_op.h"
+#include "engine/ops/stated_op.h"
 
 namespace shardscope {
 
@@ -26,73 +26,48 @@ std::vector<std::pair<char, int64_t>> sizes_of(const DispatchAttributes& a) {
       {'g', a.batch_blocks}, {'h', a.length_blocks}, {'p', a.expert_blocks}, {'n', a.block_experts()}, {'c', a.rows}};
 }
 
-class ExpertCounts : public LabelledOp {
- public:
-  std::string_view name() const override { return "expert_counts"; }
-  std::string_view work_kind() const override { return "reductions"; }
-  bool stops_gradient() const override { return true; }
+Labels counts_labels(const Attributes& attributes, std::span<const TensorType>) {
+  return {{"(gb)(hs)k"}, {"(hg)pn", ""}, "bskpn", false, {}, sizes_of(checked(attributes))};
+}
 
- protected:
-  Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {
-    return {{"(gb)(hs)k"}, {"(hg)pn", ""}, "bskpn", false, {}, sizes_of(checked(attributes))};
-  }
-  bool takes(int, DType dtype) const override { return dtype == DType::i32; }
-  DType result_dtype(int result, const Attributes&, std::span<const TensorType>) const override {
-    return result == 0 ? DType::i32 : DType::f32;
-  }
-  double flops_per_element() const override { return 4; }
-};
+const StatedOp expert_counts({.name = "expert_counts",
+                              .work_kind = "reductions",
+                              .flops = 4,
+                              .types = "i->if",
+                              .labels = counts_labels,
+                              .stops_gradient = true});
 
-const ExpertCounts expert_counts;
+Labels dispatch_labels(const Attributes& attributes, std::span<const TensorType> operands) {
+  const bool slotted = !operands.empty() && operands[0].shape.size() == 4;
+  const char* rows = slotted ? "(gb)(hs)kd" : "(gb)(hs)d";
+  return {{rows, "(gb)(hs)k", "(hg)pn"}, {"(hg)pcd"}, "bskpnc", false, {}, sizes_of(checked(attributes))};
+}
 
-class Dispatch : public LabelledOp {
- public:
-  std::string_view name() const override { return "dispatch"; }
-  std::string_view work_kind() const override { return "reductions"; }
-  int counts_operand() const override { return 2; }
-  void gradient(GradientContext& context) const override;
-
- protected:
-  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    const bool slotted = !operands.empty() && operands[0].shape.size() == 4;
-    return {{slotted ? "(gb)(hs)kd" : "(gb)(hs)d", "(gb)(hs)k", "(hg)pn"},
-            {"(hg)pcd"},
-            "bskpnc",
-            false,
-            {},
-            sizes_of(checked(attributes))};
-  }
-  bool takes(int operand, DType dtype) const override { return operand == 0 ? is_float(dtype) : dtype == DType::i32; }
-  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
-    return operands[0].dtype;
-  }
-  double flops_per_element() const override { return 1; }
-};
-
-class Combine : public LabelledOp {
- public:
-  std::string_view name() const override { return "combine"; }
-  std::string_view work_kind() const override { return "reductions"; }
-
- protected:
-  Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {
-    const DispatchAttributes& a = checked(attributes);
-    return {
-        {"(hg)pcd", "(gb)(hs)k", "(hg)pn"}, {a.summed ? "(gb)(hs)d" : "(gb)(hs)kd"}, "bskpnc", false, {}, sizes_of(a)};
-  }
-  void gradient(GradientContext& context) const override;
-  bool takes(int operand, DType dtype) const override { return operand == 0 ? is_float(dtype) : dtype == DType::i32; }
-  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
-    return operands[0].dtype;
-  }
-  double flops_per_element() const override { return 1; }
-};
-
-const Dispatch dispatch;
-const Combine combine;
+Labels combine_labels(const Attributes& attributes, std::span<const TensorType>) {
+  const DispatchAttributes& a = checked(attributes);
+  return {
+      {"(hg)pcd", "(gb)(hs)k", "(hg)pn"}, {a.summed ? "(gb)(hs)d" : "(gb)(hs)kd"}, "bskpnc", false, {}, sizes_of(a)};
+}
 
 // Each row's cotangent goes back to where the row is from.
-void Dispatch::gradient(GradientContext& context) const {
+void dispatch_gradient(GradientContext& context);
+void combine_gradient(GradientContext& context);
+
+const StatedOp dispatch({.name = "dispatch",
+                         .work_kind = "reductions",
+                         .flops = 1,
+                         .types = "xi->0",
+                         .labels = dispatch_labels,
+                         .gradient = dispatch_gradient,
+                         .counts_operand = 2});
+const StatedOp combine({.name = "combine",
+                        .work_kind = "reductions",
+                        .flops = 1,
+                        .types = "xi->0",
+                        .labels = combine_labels,
+                        .gradient = combine_gradient});
+
+void dispatch_gradient(GradientContext& context) {
   const Op op = context.graph.ops[context.op];
   auto back = op.attributes.as<DispatchAttributes>();
   back.summed = context.graph.type(op.inputs[0]).shape.size() == 3;
@@ -100,7 +75,7 @@ void Dispatch::gradient(GradientContext& context) const {
       context.append_value(combine, {context.result_cotangents[0], op.inputs[1], op.inputs[2]}, back);
 }
 
-void Combine::gradient(GradientContext& context) const {
+void combine_gradient(GradientContext& context) {
   const Op op = context.graph.ops[context.op];
   auto there = op.attributes.as<DispatchAttributes>();
   there.summed = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/ops/labelled_op.h"
+#include "engine/ops/stated_op.h"
 
 namespace shardscope {
 
@@ -8,10 +8,10 @@ namespace shardscope {
 class ElementwiseOp : public LabelledOp {
  public:
   // `in_place`: the operand that the result may overwrite. `require` throws Failure where the attributes are not those
-  // of the op.
+  // of the op. `linear`: sums pass through it.
   ElementwiseOp(std::string_view name, size_t operands, int in_place, double flops,
-                void (*require)(const Attributes&) = nullptr)
-      : name_(name), count_(operands), in_place_(in_place), flops_(flops), require_(require) {}
+                void (*require)(const Attributes&) = nullptr, bool linear = false)
+      : name_(name), count_(operands), in_place_(in_place), flops_(flops), require_(require), linear_(linear) {}
 
   std::string_view name() const override { return name_; }
   std::string_view work_kind() const override { return "elementwise"; }
@@ -21,7 +21,7 @@ class ElementwiseOp : public LabelledOp {
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     if (require_) require_(attributes);
     require_one_dtype(name(), operands);
-    return elementwise(operands, count_, 1);
+    return elementwise(operands, count_, 1, linear_);
   }
   double flops_per_element() const override { return flops_; }
   bool takes(int, DType dtype) const override { return is_float(dtype); }
@@ -35,13 +35,20 @@ class ElementwiseOp : public LabelledOp {
   int in_place_;
   double flops_;
   void (*require_)(const Attributes&);
+  bool linear_;
 };
 
-// For `require`: attributes of this type.
-template <class Own>
-void require_attributes(const Attributes& attributes) {
-  attributes.as<Own>();
-}
+// An op of one operand that is linear in it, and its own gradient.
+class LinearFunction : public ElementwiseOp {
+ public:
+  LinearFunction(std::string_view name, double flops, void (*require)(const Attributes&))
+      : ElementwiseOp(name, 1, 0, flops, require, true) {}
+
+  void gradient(GradientContext& context) const override {
+    const Attributes attributes = context.graph.ops[context.op].attributes;
+    context.operand_cotangents[0] = context.append_value(*this, {context.result_cotangents[0]}, attributes);
+  }
+};
 
 // A function of x alone, and its gradient: (x, dy) -> dx, or (y, dy) -> dx, of the same attributes.
 class ElementwiseFunction : public ElementwiseOp {

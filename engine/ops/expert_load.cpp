@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/ops/labelled_op.h"
+#include "engine/ops/stated_op.h"
 
 namespace shardscope {
 
@@ -10,21 +10,16 @@ std::string to_string(const ExpertLoadAttributes& a) { return fmt::format("exper
 
 namespace {
 
-class ExpertLoad : public LabelledOp {
- public:
-  std::string_view name() const override { return "expert_load"; }
-  std::string_view work_kind() const override { return "reductions"; }
-  bool stops_gradient() const override { return true; }
+Labels load_labels(const Attributes& attributes, std::span<const TensorType>) {
+  return {{"bsk"}, {"n"}, "kn", false, {}, {{'n', attributes.as<ExpertLoadAttributes>().experts}}};
+}
 
- protected:
-  Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {
-    return {{"bsk"}, {"n"}, "kn", false, {}, {{'n', attributes.as<ExpertLoadAttributes>().experts}}};
-  }
-  bool takes(int, DType dtype) const override { return dtype == DType::i32; }
-  double flops_per_element() const override { return 1; }
-};
-
-const ExpertLoad expert_load;
+const StatedOp expert_load({.name = "expert_load",
+                            .work_kind = "reductions",
+                            .flops = 1,
+                            .types = "i->f",
+                            .labels = load_labels,
+                            .stops_gradient = true});
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/ops/labelled_op.h"
+#include "engine/ops/stated_op.h"
 
 namespace shardscope {
 
@@ -11,56 +11,23 @@ std::string to_string(const ClipAttributes& attributes) { return fmt::format("ma
 namespace {
 
 // x -> sum of x^2; a partial sum where anything is split.
-class SumOfSquares : public LabelledOp {
- public:
-  std::string_view name() const override { return "sum_of_squares"; }
-  std::string_view work_kind() const override { return "optimizers"; }
+const StatedOp sum_of_squares({.name = "sum_of_squares", .work_kind = "optimizers", .equation = "A->", .flops = 2});
 
- protected:
-  Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    Labels labels = elementwise(operands, 1, 1);
-    labels.results[0].clear();
-    return labels;
-  }
-  double flops_per_element() const override { return 2; }
-};
-
-const SumOfSquares sum_of_squares;
+Labels scalars(const Attributes&, std::span<const TensorType> operands) {
+  return {std::vector<std::string>(operands.size()), {""}, "", false};
+}
 
 // The sums of squares of any number of arrays -> the root of their sum: optax.global_norm of the arrays.
-class GlobalNorm : public LabelledOp {
- public:
-  std::string_view name() const override { return "global_norm"; }
-  std::string_view work_kind() const override { return "optimizers"; }
-
- protected:
-  Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    return {std::vector<std::string>(operands.size()), {""}, "", false};
-  }
-  double flops_per_element() const override { return 1; }
-};
-
-const GlobalNorm global_norm;
+const StatedOp global_norm({.name = "global_norm", .work_kind = "optimizers", .flops = 1, .labels = scalars});
 
 // (x, norm) -> x where norm < max_norm, else x / norm x max_norm: optax.clip_by_global_norm, norm being that of all
 // arrays together.
-class ClipByGlobalNorm : public LabelledOp {
- public:
-  std::string_view name() const override { return "clip_by_global_norm"; }
-  std::string_view work_kind() const override { return "optimizers"; }
-  int in_place_operand(int) const override { return 0; }
-
- protected:
-  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    attributes.as<ClipAttributes>();
-    Labels labels = elementwise(operands, 1, 1);
-    labels.operands.push_back("");
-    return labels;
-  }
-  double flops_per_element() const override { return 2; }
-};
-
-const ClipByGlobalNorm clip_by_global_norm;
+const StatedOp clip_by_global_norm({.name = "clip_by_global_norm",
+                                    .work_kind = "optimizers",
+                                    .equation = "A,->A",
+                                    .flops = 2,
+                                    .in_place = {0},
+                                    .require = require_attributes<ClipAttributes>});
 
 }  // namespace
 

@@ -11,8 +11,8 @@
 #include "engine/ops/constant.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/joining_op.h"
-#include "engine/ops/labelled_op.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/stated_op.h"
 #include "engine/ops/workspace.h"
 
 namespace shardscope {
@@ -237,27 +237,45 @@ int64_t ring_workspace(const Attributes& attributes, int threads, int arrays) {
                     floats(2 * 512 * 512));
 }
 
-// (query, key, value, context, lse, d context [, d lse]) -> (d query, d key, d value), of block i and i - step alone.
-class AttentionBlockGrad : public LabelledOp {
+// Attention of block i of queries and i - step of keys alone, or its gradient: with so many products as AttentionOp
+// has, of the kernel of whole attention, and so many arrays of scores.
+class BlockOp : public LabelledOp {
  public:
-  std::string_view name() const override { return "attention_block_grad"; }
+  BlockOp(std::string_view name, std::string_view kernel, int scores, int contexts, int weights, int arrays)
+      : name_(name), kernel_(kernel), scores_(scores), contexts_(contexts), weights_(weights), arrays_(arrays) {}
+
+  std::string_view name() const override { return name_; }
   std::string_view work_kind() const override { return "attention"; }
   bool is_matrix_product() const override { return true; }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType>) const override {
-    return 2.0 * 5 * seen_pairs(attributes, operands) * static_cast<double>(operands[0].shape[3]);
+    return 2.0 * (scores_ + contexts_ + weights_) * seen_pairs(attributes, operands) *
+           static_cast<double>(operands[0].shape[3]);
   }
   std::vector<ProductWork> products(const Attributes& attributes, std::span<const TensorType> operands,
                                     std::span<const TensorType>) const override {
-    return ring_products(attributes, operands, 2, 1, 2);
+    return ring_products(attributes, operands, scores_, contexts_, weights_);
   }
   ScoreWork scores(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    return {seen_pairs(attributes, operands), 0, "attention_grad"};
+    return {seen_pairs(attributes, operands), 0, kernel_};
   }
   int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType>, std::span<const TensorType>,
                           int threads) const override {
-    return ring_workspace(attributes, threads, 3);
+    return ring_workspace(attributes, threads, arrays_);
   }
+
+ protected:
+  double flops_per_element() const override { return 0; }
+
+ private:
+  std::string_view name_, kernel_;
+  int scores_, contexts_, weights_, arrays_;
+};
+
+// (query, key, value, context, lse, d context [, d lse]) -> (d query, d key, d value), of block i and i - step alone.
+class AttentionBlockGrad : public BlockOp {
+ public:
+  AttentionBlockGrad() : BlockOp("attention_block_grad", "attention_grad", 2, 1, 2, 3) {}
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
@@ -272,32 +290,14 @@ class AttentionBlockGrad : public LabelledOp {
     if (operands.size() == 7) labels.operands.push_back(of.lse);
     return labels;
   }
-  double flops_per_element() const override { return 0; }
 };
 
 const AttentionBlockGrad attention_block_grad;
 
 // (query, key, value) -> (context (b, q, h, d), log-sum-exp (b, h, q)).
-class AttentionBlock : public LabelledOp {
+class AttentionBlock : public BlockOp {
  public:
-  std::string_view name() const override { return "attention_block"; }
-  std::string_view work_kind() const override { return "attention"; }
-  bool is_matrix_product() const override { return true; }
-  double flops(const Attributes& attributes, std::span<const TensorType> operands,
-               std::span<const TensorType>) const override {
-    return 2.0 * 2 * seen_pairs(attributes, operands) * static_cast<double>(operands[0].shape[3]);
-  }
-  std::vector<ProductWork> products(const Attributes& attributes, std::span<const TensorType> operands,
-                                    std::span<const TensorType>) const override {
-    return ring_products(attributes, operands, 1, 1, 0);
-  }
-  ScoreWork scores(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    return {seen_pairs(attributes, operands), 0, "attention"};
-  }
-  int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType>, std::span<const TensorType>,
-                          int threads) const override {
-    return ring_workspace(attributes, threads, 1);
-  }
+  AttentionBlock() : BlockOp("attention_block", "attention", 1, 1, 0, 1) {}
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
@@ -305,26 +305,17 @@ class AttentionBlock : public LabelledOp {
     const RingLabels of;
     return {{of.query, of.key, of.key}, {of.query, of.lse}, of.whole, false, {}, ring_sizes(a, operands)};
   }
-  double flops_per_element() const override { return 0; }
 };
 
 const AttentionBlock attention_block;
 
 // (context (b, q, h, d), lse (b, h, q), another context, its lse) -> (context, lse).
-class MergeAttention : public LabelledOp {
- public:
-  std::string_view name() const override { return "merge_attention"; }
-  std::string_view work_kind() const override { return "attention"; }
-  int in_place_operand(int result) const override { return result; }
-
- protected:
-  Labels labels(const Attributes&, std::span<const TensorType>) const override {
-    return {{"bqhd", "bhq", "bqhd", "bhq"}, {"bqhd", "bhq"}, "d", false};
-  }
-  double flops_per_element() const override { return 3; }
-};
-
-const MergeAttention merge_attention;
+const StatedOp merge_attention({.name = "merge_attention",
+                                .work_kind = "attention",
+                                .equation = "bqhd,bhq,bqhd,bhq->bqhd,bhq",
+                                .whole = "d",
+                                .flops = 3,
+                                .in_place = {0, 1}});
 
 // (query, key, value, context, lse) -> (context, lse).
 class RingAttention : public LabelledOp {

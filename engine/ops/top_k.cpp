@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
-#include "engine/ops/labelled_op.h"
+#include "engine/ops/stated_op.h"
 
 namespace shardscope {
 
@@ -23,53 +23,39 @@ void check(const TopKAttributes& a, std::span<const TensorType> operands) {
                       "as many as there are, in groups of equal size"});
 }
 
+Labels grad_labels(const Attributes& attributes, std::span<const TensorType> operands) {
+  check(attributes.as<TopKAttributes>(), operands);
+  return {{"bse", "bsk", "bsk"}, {"bse"}, "ek", false};
+}
+
 // (logits, choices, d weights) -> d logits.
-class TopKGrad : public LabelledOp {
- public:
-  std::string_view name() const override { return "top_k_grad"; }
-  std::string_view work_kind() const override { return "reductions"; }
+const StatedOp top_k_grad(
+    {.name = "top_k_grad", .work_kind = "reductions", .flops = 15, .types = "fif->f", .labels = grad_labels});
 
- protected:
-  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    check(attributes.as<TopKAttributes>(), operands);
-    return {{"bse", "bsk", "bsk"}, {"bse"}, "ek", false};
+Labels top_k_labels(const Attributes& attributes, std::span<const TensorType> operands) {
+  const TopKAttributes& a = attributes.as<TopKAttributes>();
+  check(a, operands);
+  Labels labels{{"bse"}, {"bsk", "bsk"}, "ek", false, {}, {{'k', a.k}}};
+  if (operands.size() == 2) labels.operands.push_back("e");
+  return labels;
+}
+
+void top_k_gradient(GradientContext& context) {
+  const Op op = context.graph.ops[context.op];
+  if (context.result_cotangents[1] != no_id) {
+    context.operand_cotangents[0] =
+        context.append_value(top_k_grad, {op.inputs[0], op.outputs[0], context.result_cotangents[1]}, op.attributes);
   }
-  bool takes(int operand, DType dtype) const override { return dtype == (operand == 1 ? DType::i32 : DType::f32); }
-  double flops_per_element() const override { return 15; }
-};
-
-const TopKGrad top_k_grad;
+  if (op.inputs.size() > 1) context.operand_cotangents[1] = GradientContext::none;
+}
 
 // (logits f32 (b, s, e) [, bias (e)]) -> (choices i32 (b, s, k), weights (b, s, k)). No gradient goes to a bias.
-class TopK : public LabelledOp {
- public:
-  std::string_view name() const override { return "top_k"; }
-  std::string_view work_kind() const override { return "reductions"; }
-
-  void gradient(GradientContext& context) const override {
-    const Op op = context.graph.ops[context.op];
-    if (context.result_cotangents[1] != no_id) {
-      context.operand_cotangents[0] =
-          context.append_value(top_k_grad, {op.inputs[0], op.outputs[0], context.result_cotangents[1]}, op.attributes);
-    }
-    if (op.inputs.size() > 1) context.operand_cotangents[1] = GradientContext::none;
-  }
-
- protected:
-  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    const TopKAttributes& a = attributes.as<TopKAttributes>();
-    check(a, operands);
-    Labels labels{{"bse"}, {"bsk", "bsk"}, "ek", false, {}, {{'k', a.k}}};
-    if (operands.size() == 2) labels.operands.push_back("e");
-    return labels;
-  }
-  DType result_dtype(int result, const Attributes&, std::span<const TensorType>) const override {
-    return result == 0 ? DType::i32 : DType::f32;
-  }
-  double flops_per_element() const override { return 20; }
-};
-
-const TopK top_k;
+const StatedOp top_k({.name = "top_k",
+                      .work_kind = "reductions",
+                      .flops = 20,
+                      .types = "f->if",
+                      .labels = top_k_labels,
+                      .gradient = top_k_gradient});
 
 }  // namespace
 

@@ -1,44 +1,25 @@
-#include "engine/ops/labelled_op.h"
+#include "engine/ops/stated_op.h"
 
 namespace shardscope {
 
 namespace {
 
 // (slots (b, s, k, d), weights (b, s, k), d y (b, s, d)) -> (d slots, d weights).
-class WeightedSumGrad : public LabelledOp {
- public:
-  std::string_view name() const override { return "weighted_sum_grad"; }
-  std::string_view work_kind() const override { return "reductions"; }
+const StatedOp weighted_sum_grad(
+    {.name = "weighted_sum_grad", .work_kind = "reductions", .equation = "bskd,bsk,bsd->bskd,bsk", .flops = 3});
 
- protected:
-  Labels labels(const Attributes&, std::span<const TensorType>) const override {
-    return {{"bskd", "bsk", "bsd"}, {"bskd", "bsk"}, "", false};
-  }
-  double flops_per_element() const override { return 3; }
-};
-
-const WeightedSumGrad weighted_sum_grad;
+void weighted_sum_gradient(GradientContext& context) {
+  const Op op = context.graph.ops[context.op];
+  const OpId grad = context.append(weighted_sum_grad, {op.inputs[0], op.inputs[1], context.result_cotangents[0]});
+  context.operand_cotangents = context.graph.ops[grad].outputs;
+}
 
 // (slots (b, s, k, d), weights (b, s, k)) -> the sums over k of weight times slot (b, s, d).
-class WeightedSum : public LabelledOp {
- public:
-  std::string_view name() const override { return "weighted_sum"; }
-  std::string_view work_kind() const override { return "reductions"; }
-
-  void gradient(GradientContext& context) const override {
-    const Op op = context.graph.ops[context.op];
-    const OpId grad = context.append(weighted_sum_grad, {op.inputs[0], op.inputs[1], context.result_cotangents[0]});
-    context.operand_cotangents = context.graph.ops[grad].outputs;
-  }
-
- protected:
-  Labels labels(const Attributes&, std::span<const TensorType>) const override {
-    return {{"bskd", "bsk"}, {"bsd"}, "", false};
-  }
-  double flops_per_element() const override { return 2; }
-};
-
-const WeightedSum weighted_sum;
+const StatedOp weighted_sum({.name = "weighted_sum",
+                             .work_kind = "reductions",
+                             .equation = "bskd,bsk->bsd",
+                             .flops = 2,
+                             .gradient = weighted_sum_gradient});
 
 }  // namespace
 

@@ -24,6 +24,12 @@ int64_t column_sums_workspace_bytes(int64_t rows, int64_t columns, int sums) {
   return column_sum_chunks(rows) * sums * columns * static_cast<int64_t>(sizeof(double));
 }
 
+int64_t row_sums_workspace_bytes(std::span<const TensorType> operands, std::span<const TensorType> results) {
+  const int64_t columns = element_count(results[0].shape);
+  const auto sums = static_cast<int>(results.size());
+  return columns == 0 ? 0 : column_sums_workspace_bytes(element_count(operands[1].shape) / columns, columns, sums);
+}
+
 // Per thread: scores and their gradient, transposed, of one block of queries; that block's query and d context, as they
 // are and transposed; keys or values of a head; two numbers for each query.
 int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t head_size, int threads, int score_arrays) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "engine/base/shape.h"
 
@@ -16,6 +17,8 @@ inline constexpr int64_t product_tile_rows = 256, product_tile_columns = 256, pr
 // `sums` sums over the rows of each column: totals in double of each chunk of rows
 // (engine/runtime/kernels/column_sums.h).
 int64_t column_sums_workspace_bytes(int64_t rows, int64_t columns, int sums);
+// The same of an op whose results are sums over the rows of its second operand.
+int64_t row_sums_workspace_bytes(std::span<const TensorType> operands, std::span<const TensorType> results);
 // How many chunks that many rows are cut into, whatever the number of threads: one for each 64 rows, at most 32.
 int64_t column_sum_chunks(int64_t rows);
 

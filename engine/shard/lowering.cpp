@@ -1,8 +1,6 @@
 #include "engine/shard/lowering.h"
 
 #include <algorithm>
-#include <iterator>
-#include <limits>
 #include <map>
 
 #include "engine/base/error.h"

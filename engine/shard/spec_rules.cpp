@@ -1,7 +1,6 @@
 #include "engine/shard/spec_rules.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,8 +9,8 @@
 
 #include "engine/base/enum_count.h"
 #include "engine/base/name_pattern.h"
-#include "engine/config/place.h"
 #include "engine/shard/spec_table.h"
+#include "engine/shard/zero_split.h"
 
 namespace shardscope {
 namespace {
@@ -90,7 +89,7 @@ class Resolution {
     for (size_t t = 0; t < targets_.size(); ++t) {
       if (result_.specs[t].place.empty()) set_default(targets_[t], result_.specs[t]);
     }
-    split_by_zero();
+    split_by_zero(zero_, mesh_, targets_, result_);
     for (const Line& line : lines_) report(line);
     for (const Asked& asked : asked_) {
       if (!asked.matched && lines_[asked.line].matched()) report_unmatched(asked);
@@ -271,98 +270,6 @@ class Resolution {
     resolved.spec = its.spec;
     resolved.rule = its.rule;
     resolved.origin = "as " + followed.name;
-  }
-
-  // After everything else: what follows a parameter, and at last the parameter, is split once more.
-  void split_by_zero() {
-    if (zero_.stage == 0) return;
-    const std::optional<std::vector<AxisIndex>> axes = zero_axes();
-    if (!axes) return;
-    const std::vector<ResolvedSpec> before = result_.specs;
-    int whole = 0;
-    std::string first;
-    for (size_t t = 0; t < targets_.size(); ++t) {
-      const SpecTarget& target = targets_[t];
-      const bool split = (target.kind == SpecKind::optimizer_state && zero_.stage >= 1) ||
-                         (target.kind == SpecKind::gradient && zero_.stage >= 2) ||
-                         (target.kind == SpecKind::parameter && zero_.stage >= 3);
-      ResolvedSpec& resolved = result_.specs[t];
-      const bool by_itself = target.kind != SpecKind::parameter && !resolved.place.empty();
-      if (!split || by_itself || target.type.shape.empty()) continue;
-      if (target.kind == SpecKind::gradient) resolved.spec = before[static_cast<size_t>(target.follows)].spec;
-      if (!split_further(target.type.shape, *axes, resolved.spec)) {
-        if (++whole == 1) first = target.name;
-        continue;
-      }
-      resolved.pinned = true;
-      if (resolved.place.empty()) resolved.place = zero_place;
-      resolved.origin = fmt::format("{}: stage {} over '{}'", zero_place, zero_.stage, fmt::join(zero_.axes, ", "));
-    }
-    if (whole == 0) return;
-    std::string message = fmt::format("no dimension of '{}' divides by {} ({}) once more: it stays as it was", first,
-                                      fmt::join(zero_.axes, ", "), fmt::join(sizes_of(*axes), ", "));
-    if (whole > 1) message += fmt::format("; {} more", whole - 1);
-    result_.warnings.push_back({"replicated", std::move(message), "sharding.zero", ""});
-  }
-
-  // Nothing, after an error, where the mesh has not all of them.
-  std::optional<std::vector<AxisIndex>> zero_axes() {
-    std::vector<AxisIndex> axes;
-    for (size_t i = 0; i < zero_.axes.size(); ++i) {
-      const std::string& name = zero_.axes[i];
-      const std::string place = zero_.axes.size() > 1 ? element_place("sharding.zero.axis", i) : "sharding.zero.axis";
-      const std::optional<AxisIndex> axis = mesh_.find_axis(name);
-      if (!axis) {
-        std::vector<std::string> names;
-        for (const MeshAxis& known : mesh_.axes()) names.push_back(known.name);
-        result_.errors.push_back(
-            {"unknown_axis", fmt::format("the mesh has no axis '{}'", name), place, name_hint(name, names)});
-        return std::nullopt;
-      }
-      if (std::ranges::count(axes, *axis) > 0) {
-        result_.errors.push_back({"duplicate_axis", fmt::format("'{}' is named twice", name), place, "each axis once"});
-        return std::nullopt;
-      }
-      axes.push_back(*axis);
-    }
-    return axes;
-  }
-
-  std::vector<int64_t> sizes_of(std::span<const AxisIndex> axes) const {
-    std::vector<int64_t> sizes;
-    for (AxisIndex axis : axes) sizes.push_back(mesh_.axis_size(axis));
-    return sizes;
-  }
-
-  // Puts those of the axes that the spec has not yet on one dimension; where none divides by them all, as many of the
-  // first as divide one. False where it puts none, and the spec has none.
-  bool split_further(const Shape& shape, std::vector<AxisIndex> axes, PartitionSpec& spec) const {
-    spec.dims.resize(shape.size());
-    const auto is_used = [&](AxisIndex axis) {
-      return std::ranges::any_of(spec.dims,
-                                 [&](const auto& dim) { return std::ranges::count(dim, mesh_.axes()[axis].name) > 0; });
-    };
-    const bool has_some = std::erase_if(axes, is_used) > 0;
-    for (; !axes.empty(); axes.pop_back()) {
-      if (split_once(shape, axes, spec)) return true;
-    }
-    return has_some;
-  }
-
-  // On the dimension whose parts are largest, of equals the first, of those that the axes divide.
-  bool split_once(const Shape& shape, std::span<const AxisIndex> axes, PartitionSpec& spec) const {
-    int64_t count = 1;
-    for (AxisIndex axis : axes) count *= mesh_.axis_size(axis);
-    int largest = -1;
-    int64_t most = 0;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      int64_t part = shape[d];
-      for (const std::string& used : spec.dims[d]) part /= mesh_.axis_size(*mesh_.find_axis(used));
-      if (part % count == 0 && part > most) largest = static_cast<int>(d), most = part;
-    }
-    if (largest < 0) return false;
-    for (AxisIndex axis : axes) spec.dims[static_cast<size_t>(largest)].push_back(mesh_.axes()[axis].name);
-    return true;
   }
 
   void report(const Line& line) {

@@ -1,7 +1,6 @@
 #include "engine/shard/task_ends.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace shardscope {
 

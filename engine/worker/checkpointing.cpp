@@ -318,6 +318,7 @@ void Checkpointing::advance(bool wait) {
     calls += line.calls;
     if (line.kept != 0) kept_ = index_.step;
   }
+  options_.on_exchange();
   if (std::exchange(all_calls_made_, calls) != calls) options_.on_progress();
   if (busy) return;
   if (failed) return abandon();

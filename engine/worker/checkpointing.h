@@ -38,6 +38,8 @@ struct CheckpointOptions {
   std::function<void(const std::string&)> note = [](const std::string&) {};
   // On every rank that waits for a checkpoint, when any rank has got on with it.
   std::function<void()> on_progress = [] {};
+  // On every rank, when it has learnt what all have done of a checkpoint.
+  std::function<void()> on_exchange = [] {};
   FileCalls::Before before_call;
 };
 

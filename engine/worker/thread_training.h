@@ -15,7 +15,7 @@ namespace shardscope {
 struct ThreadTraining {
   std::vector<StepMessage> steps;
   std::vector<std::vector<ExpertLoad>> expert_loads;     // of each step, of a model with experts
-  std::vector<RankMeasurement> ranks;                    // after the last step (heap and outside: of the process)
+  std::vector<RankMeasurement> ranks;                    // after the last step (heap: of the process; outside: 0)
   std::map<std::string, std::vector<float>> parameters;  // whole arrays by path, "params/Dense_0/kernel"; in f32
   std::map<std::string, std::vector<float>> optimizer;   // state likewise, "mu/params/Dense_0/kernel"
   bool replicas_equal = true;                            // devices that hold the same part hold the same bits

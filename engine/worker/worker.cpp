@@ -150,7 +150,7 @@ class Training {
     measured.rank = world_.rank();
     measured.arena_bytes = arena_.measured_bytes();
     measured.heap_bytes = heap_bytes() - heap_mark_;
-    measured.outside_bytes = outside_.bytes();
+    if (hooks_.telemetry) measured.outside_bytes = outside_.bytes();
     measured.wire_bytes = sent;
     measured.moved_bytes = moved;
     measured.parameter_bytes = stored_.parameters;

@@ -21,7 +21,7 @@ namespace shardscope {
 
 // The surroundings of a training; all may be absent.
 struct TrainHooks {
-  TelemetryWriter* telemetry = nullptr;
+  TelemetryWriter* telemetry = nullptr;     // without it nobody looks at memory outside: outside_bytes is 0
   const Control* control = nullptr;         // rank 0 looks; all ranks stop after the same step
   std::stop_token stop;                     // the same, within one process
   bool keep_going = false;                  // also after a loss that is not finite

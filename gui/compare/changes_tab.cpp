@@ -6,6 +6,7 @@
 
 #include "engine/compare/difference_rows.h"
 #include "gui/document/text.h"
+#include "gui/look/filled_layout.h"
 
 namespace shardscope {
 namespace {
@@ -68,12 +69,7 @@ ChangesTab::ChangesTab(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
   bar->addWidget(new QLabel(tr("to the shown one"), this));
   bar->addSpacing(12);
   bar->addWidget(step_, 1);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addLayout(bar);
-  layout->addWidget(tree_, 1);
-  layout->addWidget(none_, 1);
+  filled(tight(new QVBoxLayout(this)), {bar, {tree_, 1}, {none_, 1}});
   connect(from_, &QComboBox::currentIndexChanged, this, &ChangesTab::compare);
   connect(&pins, &PinnedPlans::changed, this, &ChangesTab::list_pins);
   connect(&workspace.planner, &Planner::delivered, this, &ChangesTab::compare);

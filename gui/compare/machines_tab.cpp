@@ -10,6 +10,7 @@
 #include "gui/compare/side_by_side.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/filled_layout.h"
 #include "gui/look/in_picture.h"
 #include "gui/look/key_help.h"
 #include "gui/workspace/machine_box.h"
@@ -64,21 +65,9 @@ MachinesTab::MachinesTab(Workspace& workspace, QWidget* parent)
   table_->setEditTriggers(QAbstractItemView::EditKeyPressed);
   set_key_help(table_, tr("Machines"), {{tr("Enter"), tr("take the selected machine, or set its price")}});
 
-  auto* bar = new QHBoxLayout;
-  bar->setContentsMargins(10, 8, 10, 6);
-  bar->addWidget(names_);
-  bar->addWidget(add_);
-  bar->addWidget(remove_);
-  bar->addStretch(1);
-  bar->addWidget(progress_);
-  bar->addWidget(plan_);
-  bar->addWidget(take_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addLayout(bar);
-  layout->addWidget(table_, 1);
-  layout->addWidget(note_);
+  auto* bar =
+      filled(bordered(new QHBoxLayout, {10, 8, 10, 6}), {names_, add_, remove_, spacer, progress_, plan_, take_});
+  filled(tight(new QVBoxLayout(this)), {bar, {table_, 1}, note_});
 
   connect(add_, &QPushButton::clicked, this, &MachinesTab::add);
   connect(names_->lineEdit(), &QLineEdit::returnPressed, this, &MachinesTab::add);

@@ -5,7 +5,6 @@
 #include "engine/base/path.h"
 #include "engine/compile/document_of.h"
 #include "gui/document/edits.h"
-#include "gui/document/text.h"
 
 namespace shardscope {
 

@@ -9,6 +9,7 @@
 #include "gui/compare/factorisations.h"
 #include "gui/compare/side_by_side.h"
 #include "gui/look/appearance.h"
+#include "gui/look/filled_layout.h"
 #include "gui/look/name_delegate.h"
 
 namespace shardscope {
@@ -57,13 +58,7 @@ PinsTab::PinsTab(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
   for (int place = 0; place < PinnedPlans::count; ++place) bar->addWidget(buttons_[place] = make_button(place));
   bar->addStretch(1);
   bar->addWidget(all_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addLayout(bar);
-  layout->addWidget(quantities_, 3);
-  layout->addWidget(layouts_, 2);
-  layout->addWidget(none_, 2);
+  filled(tight(new QVBoxLayout(this)), {bar, {quantities_, 3}, {layouts_, 2}, {none_, 2}});
   connect(layouts_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
     if (index.isValid()) workspace_.selection.select_array(index.data(LayoutsModel::array_role).value<ArrayRef>());
   });

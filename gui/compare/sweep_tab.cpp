@@ -11,8 +11,10 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/filled_layout.h"
 #include "gui/look/in_picture.h"
 #include "gui/look/key_help.h"
+#include "gui/look/row_table.h"
 
 namespace shardscope {
 namespace {
@@ -57,18 +59,11 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
   table_->setModel(sorted_);
   table_->setSortingEnabled(true);
   table_->sortByColumn(SweepModel::time_column, Qt::AscendingOrder);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setShowGrid(false);
   table_->setWordWrap(false);
   table_->setAlternatingRowColors(true);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(24);
-  table_->horizontalHeader()->setHighlightSections(false);
+  set_row_table(*table_, 24, {190, 96, 110, 96, 86, 120});
   table_->horizontalHeader()->setStretchLastSection(true);
-  const int widths[] = {190, 96, 110, 96, 86, 120};
-  for (int column = 0; column < SweepModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
   set_key_help(table_, tr("Meshes"), {{tr("Enter"), tr("take the selected mesh")}});
   none_->setText(
       tr("<b>Which mesh is best?</b><br>Plan all ways to lay these devices out over the axes, and compare "
@@ -85,13 +80,7 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
   bar->addWidget(progress_);
   bar->addWidget(plan_);
   bar->addWidget(take_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addLayout(bar);
-  layout->addWidget(table_, 1);
-  layout->addWidget(none_, 1);
-  layout->addWidget(note_);
+  filled(tight(new QVBoxLayout(this)), {bar, {table_, 1}, {none_, 1}, note_});
 
   connect(plan_, &QPushButton::clicked, this, [this] { sweep_.is_running() ? sweep_.cancel() : start(); });
   connect(take_, &QPushButton::clicked, this, [this] { take(table_->currentIndex()); });

@@ -3,7 +3,6 @@
 #include <QCursor>
 #include <QKeyEvent>
 #include <algorithm>
-#include <cmath>
 
 #include "engine/base/units.h"
 #include "gui/look/appearance.h"

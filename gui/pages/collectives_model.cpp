@@ -1,7 +1,6 @@
 #include "gui/pages/collectives_model.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 

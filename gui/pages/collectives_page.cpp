@@ -8,9 +8,9 @@
 #include <QShortcut>
 #include <QVBoxLayout>
 
-#include "gui/look/appearance.h"
 #include "gui/look/bar_delegate.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/filled_layout.h"
 #include "gui/look/name_delegate.h"
 
 namespace shardscope {
@@ -32,14 +32,7 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   empty_->setAlignment(Qt::AlignCenter);
   empty_->hide();
 
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addWidget(comparison_);
-  layout->addWidget(make_head());
-  layout->addWidget(table_, 1);
-  layout->addWidget(empty_, 1);
-  layout->addWidget(totals_);
+  filled(tight(new QVBoxLayout(this)), {comparison_, make_head(), {table_, 1}, {empty_, 1}, totals_});
   connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, &CollectivesPage::choose);
   connect(&workspace.selection, &Selection::stepChanged, this, &CollectivesPage::follow_step);
   connect(&workspace.planner, &Planner::delivered, this, &CollectivesPage::show_totals);

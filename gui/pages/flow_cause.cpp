@@ -3,13 +3,11 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QVBoxLayout>
-#include <cmath>
 
 #include "engine/base/units.h"
 #include "engine/compile/document_of.h"
 #include "gui/document/text.h"
-#include "gui/look/appearance.h"
-#include "gui/workspace/array_of_value.h"
+#include "gui/look/filled_layout.h"
 #include "gui/workspace/line_edits.h"
 
 namespace shardscope {
@@ -67,21 +65,11 @@ FlowCause::FlowCause(Workspace& workspace, QWidget* parent)
   progress_->setObjectName("editProgress");
   progress_->setAccessibleName(tr("Candidates that were planned"));
   progress_->setMaximumWidth(160);
-  auto* first = new QHBoxLayout;
-  first->addWidget(title_, 1);
-  first->addWidget(progress_);
-  first->addWidget(cancel_);
-  first->addWidget(search_);
+  auto* first = filled(new QHBoxLayout, {{title_, 1}, progress_, cancel_, search_});
   auto* second = new QHBoxLayout;
   second->addWidget(answer_, 1);
   second->addWidget(apply_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(10, 6, 10, 8);
-  layout->setSpacing(4);
-  layout->addLayout(first);
-  layout->addWidget(cause_);
-  layout->addLayout(second);
-  layout->addWidget(found_);
+  filled(bordered(new QVBoxLayout(this), {10, 6, 10, 8}, 4), {first, cause_, second, found_});
   connect(search_, &QPushButton::clicked, this, &FlowCause::start);
   connect(cancel_, &QPushButton::clicked, this, &FlowCause::cancel);
   connect(apply_, &QPushButton::clicked, this, &FlowCause::apply);

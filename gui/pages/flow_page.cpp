@@ -7,6 +7,7 @@
 
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/filled_layout.h"
 #include "gui/pages/flow_delegate.h"
 #include "gui/pages/stage_box.h"
 
@@ -23,12 +24,7 @@ FlowPage::FlowPage(Workspace& workspace, QWidget* parent)
   make_list();
   views_->addWidget(canvas_);
   views_->addWidget(list_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addWidget(make_head());
-  layout->addWidget(views_, 1);
-  layout->addWidget(cause_);
+  filled(tight(new QVBoxLayout(this)), {make_head(), {views_, 1}, cause_});
   connect(&workspace.selection, &Selection::stepChanged, this, &FlowPage::follow_step);
   connect(&workspace.planner, &Planner::delivered, this, &FlowPage::show_state);
   connect(canvas_, &FlowCanvas::changed, this, &FlowPage::show_found);

@@ -8,6 +8,7 @@
 #include "gui/document/spec_line.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/filled_layout.h"
 
 namespace shardscope {
 
@@ -27,12 +28,7 @@ LayoutConstraint::LayoutConstraint(Workspace& workspace, QWidget* parent)
   title_->setBuddy(field_);
   remove_->setObjectName("constraintRemove");
   remove_->setToolTip(tr("Takes the constraint out of the run file: the planner chooses the layout again."));
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(6);
-  row->addWidget(title_);
-  row->addWidget(field_, 1);
-  row->addWidget(remove_);
+  filled(bordered(new QHBoxLayout(this), {0, 0, 0, 0}, 6), {title_, {field_, 1}, remove_});
   connect(field_, &SpecField::specTyped, this,
           [this](const PartitionSpec& spec) { set_constraint(workspace_.document, name_, spec); });
   connect(field_, &QLineEdit::returnPressed, this, [this] {

@@ -7,6 +7,7 @@
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/filled_layout.h"
 
 namespace shardscope {
 namespace {
@@ -39,12 +40,7 @@ LayoutPage::LayoutPage(Workspace& workspace, QWidget* parent)
   first->setContentsMargins(0, 0, 0, 0);
   first->addWidget(picker_, 1);
   first->addWidget(offer_);
-  auto* rows = new QVBoxLayout(tools_);
-  rows->setContentsMargins(12, 6, 12, 0);
-  rows->setSpacing(4);
-  rows->addLayout(first);
-  rows->addWidget(pins_);
-  rows->addWidget(constraint_);
+  filled(bordered(new QVBoxLayout(tools_), {12, 6, 12, 0}, 4), {first, pins_, constraint_});
   stack_->addWidget(view_);
   stack_->addWidget(replay_);
   auto* layout = new QVBoxLayout(this);

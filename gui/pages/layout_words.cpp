@@ -6,7 +6,7 @@
 #include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "viz/paint/layout_painter.h"
+#include "viz/paint/tone_painter.h"
 
 namespace shardscope {
 namespace {

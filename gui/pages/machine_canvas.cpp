@@ -3,7 +3,6 @@
 #include <QMouseEvent>
 #include <algorithm>
 
-#include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/in_picture.h"
 #include "gui/pages/machine_words.h"

@@ -4,7 +4,6 @@
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QVBoxLayout>
-#include <algorithm>
 
 #include "engine/config/run_file_keys.h"
 #include "engine/machine/chosen_stack.h"
@@ -13,6 +12,7 @@
 #include "gui/document/text.h"
 #include "gui/look/bar_delegate.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/filled_layout.h"
 #include "gui/pages/machine_words.h"
 #include "gui/workspace/machine_box.h"
 
@@ -39,13 +39,7 @@ MachinePage::MachinePage(Workspace& workspace, QWidget* parent)
   below->setContentsMargins(10, 6, 10, 6);
   below->addWidget(advice_, 1);
   below->addWidget(move_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addWidget(make_head());
-  layout->addWidget(canvas_, 3);
-  layout->addWidget(table_, 1);
-  layout->addLayout(below);
+  filled(tight(new QVBoxLayout(this)), {make_head(), {canvas_, 3}, {table_, 1}, below});
   connect(&workspace.planner, &Planner::delivered, this, &MachinePage::show_plan);
   connect(&workspace.document, &Document::configChanged, this, &MachinePage::show_choice);
   show_plan();
@@ -90,10 +84,9 @@ QWidget* MachinePage::make_head() {
   for (const std::string_view name : stack_names()) stacks_->addItem(qt(name));
   connect(stacks_, &QComboBox::activated, this,
           [this](int index) { choose_stack(workspace_.document, stacks_->itemText(index)); });
-  device_ = new QLabel(head);
+  device_ = new LineLabel(head);
   device_->setObjectName("machineDevice");
   device_->setProperty("muted", true);
-  device_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   row->addWidget(label);
   row->addWidget(machines_);
   row->addWidget(software);

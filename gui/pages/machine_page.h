@@ -5,6 +5,7 @@
 #include <QPushButton>
 #include <QTreeView>
 
+#include "gui/look/line_label.h"
 #include "gui/pages/machine_canvas.h"
 #include "gui/pages/machine_traffic.h"
 #include "gui/workspace/page.h"
@@ -31,7 +32,8 @@ class MachinePage : public QWidget, public Page {
   Workspace& workspace_;
   QComboBox *machines_, *stacks_;
   QString shown_;  // in it
-  QLabel *device_, *advice_;
+  LineLabel* device_;
+  QLabel* advice_;
   QPushButton* move_;
   MachineCanvas* canvas_;
   MachineTraffic* traffic_;

@@ -1,7 +1,5 @@
 #include "gui/pages/machine_traffic.h"
 
-#include <algorithm>
-
 #include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"

@@ -3,7 +3,6 @@
 #include <QCoreApplication>
 
 #include "engine/base/units.h"
-#include "engine/machine/precision.h"
 #include "gui/document/text.h"
 
 namespace shardscope {

@@ -1,7 +1,9 @@
 #include "gui/pages/memory_axes.h"
 
 #include <QObject>
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
@@ -27,16 +29,32 @@ void paint_byte_axis(QPainter& painter, const QRectF& place, double low, double 
   }
 }
 
+// As many numbers as stand beside each other.
 void paint_instruction_axis(QPainter& painter, const QRectF& place, double y, double first, double last) {
+  struct Label {
+    QString text;
+    double left = 0, right = 0;
+  };
+  constexpr double gap = 6;
+  const auto labels = [&](int parts) {
+    std::vector<Label> all;
+    for (int i = 0; i <= parts; ++i) {
+      const long number = std::lround(first + (last - first) * i / parts);
+      const QString text = i == 0 ? QObject::tr("instruction %1").arg(number) : QString::number(number);
+      const double width = painter.fontMetrics().horizontalAdvance(text);
+      const double left = place.x() + place.width() * i / parts - (i == 0 ? 0 : i == parts ? width : width / 2);
+      all.push_back({text, left, left + width});
+    }
+    return all;
+  };
+  const auto meet = [](const Label& one, const Label& next) { return one.right + gap > next.left; };
+  std::vector<Label> shown = labels(4);
+  for (const int fewer : {2, 1})
+    if (std::ranges::adjacent_find(shown, meet) != shown.end()) shown = labels(fewer);
+  if (std::ranges::adjacent_find(shown, meet) != shown.end()) shown.pop_back();
   painter.setPen(theme().muted);
-  for (int i = 0; i <= 4; ++i) {
-    const double part = i / 4.0;
-    const long number = std::lround(first + part * (last - first));
-    const Qt::Alignment side = i == 0 ? Qt::AlignLeft : i == 4 ? Qt::AlignRight : Qt::AlignHCenter;
-    const double before = i == 0 ? 0 : i == 4 ? 100 : 50;
-    painter.drawText(QRectF(place.x() + part * place.width() - before, y, 100, 18), side,
-                     i == 0 ? QObject::tr("instruction %1").arg(number) : QString::number(number));
-  }
+  for (const Label& label : shown)
+    painter.drawText(QRectF(label.left, y, label.right - label.left + 1, 18), Qt::AlignLeft, label.text);
 }
 
 }  // namespace shardscope

@@ -12,7 +12,7 @@
 #include "gui/pages/memory_bars.h"
 #include "gui/pages/no_plan.h"
 #include "viz/paint/layout_geometry.h"
-#include "viz/paint/layout_painter.h"
+#include "viz/paint/tone_painter.h"
 
 namespace shardscope {
 namespace {

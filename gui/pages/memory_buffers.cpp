@@ -1,6 +1,5 @@
 #include "gui/pages/memory_buffers.h"
 
-#include <algorithm>
 #include <array>
 
 #include "engine/base/units.h"

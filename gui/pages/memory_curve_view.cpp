@@ -3,12 +3,10 @@
 #include <QKeyEvent>
 #include <QPainter>
 #include <algorithm>
-#include <cmath>
 
 #include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "gui/look/empty_state.h"
 #include "gui/look/key_help.h"
 #include "gui/pages/memory_axes.h"
 #include "gui/pages/no_plan.h"
@@ -157,7 +155,8 @@ void MemoryCurveView::paint_axes(QPainter& painter) const {
                             ? tr("In use through a training step")
                             : tr("In use through a training step, as %1 holds it").arg(qt(plan_->stack.name));
   const QString hint = tr("Wheel: zoom. Drag: pan. Click: choose an instruction. P: the peak.");
-  painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, title);
+  painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(title, Qt::ElideRight, int(head.width())));
   if (!is_in_picture(*this) && painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, hint);
   paint_byte_axis(painter, at, 0, highest());

@@ -1,7 +1,6 @@
 #include <QKeyEvent>
 #include <QPainter>
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "engine/base/units.h"

@@ -9,6 +9,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/in_picture.h"
 #include "gui/look/name_delegate.h"
+#include "gui/look/row_table.h"
 #include "gui/pages/memory_ways_out.h"
 #include "gui/pages/stage_box.h"
 
@@ -93,10 +94,9 @@ QWidget* MemoryPage::make_head(Workspace& workspace) {
          false);
   arena_ = choice(tr("Arena"), "memoryArena", tr("Where in the arena each buffer is, and from when to when."), true);
   row->addWidget(new StageBox(workspace, head));
-  position_ = new QLabel(head);
+  position_ = new LineLabel(head);
   position_->setObjectName("memoryPosition");
   position_->setProperty("muted", true);
-  position_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   row->addWidget(position_, 1);
   peak_ = new QToolButton(head);
   peak_->setObjectName("memoryPeak");
@@ -112,21 +112,14 @@ void MemoryPage::make_buffers(Workspace& workspace) {
   buffers_->setObjectName("memoryBuffers");
   buffers_->setAccessibleName(tr("The largest buffers in use"));
   buffers_->setModel(model);
-  buffers_->setSelectionBehavior(QAbstractItemView::SelectRows);
   buffers_->setSelectionMode(QAbstractItemView::SingleSelection);
-  buffers_->setFrameShape(QFrame::NoFrame);
-  buffers_->setShowGrid(false);
   buffers_->setAlternatingRowColors(true);
   buffers_->setWordWrap(false);
   buffers_->setMinimumHeight(70);
   buffers_->setItemDelegateForColumn(MemoryBuffers::name_column, new NameDelegate(buffers_));
   buffers_->setItemDelegateForColumn(MemoryBuffers::maker_column, new NameDelegate(buffers_));
-  buffers_->verticalHeader()->hide();
-  buffers_->verticalHeader()->setDefaultSectionSize(20);
-  buffers_->horizontalHeader()->setHighlightSections(false);
+  set_row_table(*buffers_, 20, {220, 76, 84, 180, 190, 90});
   buffers_->horizontalHeader()->setStretchLastSection(true);
-  const int widths[] = {220, 76, 84, 180, 190, 90};
-  for (int column = 0; column < MemoryBuffers::columns; ++column) buffers_->setColumnWidth(column, widths[column]);
   connect(buffers_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
     if (!index.isValid()) return;
     const auto array = index.data(MemoryBuffers::array_role).value<ArrayRef>();
@@ -145,10 +138,9 @@ void MemoryPage::show_arena(bool arena) {
 void MemoryPage::show_position() {
   const bool known = curve_->plan() && !curve_->curve().totals.empty() && views_->currentIndex() == 0;
   peak_->setVisible(known && !curve_->is_at_peak());
-  position_->setText(known ? (curve_->is_at_peak() ? tr("The largest at the peak: %1") : tr("The largest at %1"))
-                                 .arg(curve_->position_text(curve_->position()))
-                           : QString());
-  position_->setToolTip(position_->text());
+  position_->set_line(known ? (curve_->is_at_peak() ? tr("The largest at the peak: %1") : tr("The largest at %1"))
+                                  .arg(curve_->position_text(curve_->position()))
+                            : QString());
 }
 
 void MemoryPage::resizeEvent(QResizeEvent*) { arrange(); }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <QLabel>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -8,6 +7,7 @@
 #include <QToolButton>
 #include <QWidget>
 
+#include "gui/look/line_label.h"
 #include "gui/pages/memory_bars.h"
 #include "gui/pages/memory_buffers.h"
 #include "gui/pages/memory_curve_view.h"
@@ -51,7 +51,7 @@ class MemoryPage : public QWidget, public Page {
   QWidget* head_;
   MemoryCurveView* curve_;
   QTableView* buffers_;
-  QLabel* position_;
+  LineLabel* position_;
   QToolButton* peak_;
   QToolButton* arena_;
   bool is_moved_ = false;

@@ -4,7 +4,6 @@
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
-#include "gui/look/appearance.h"
 
 namespace shardscope {
 namespace {

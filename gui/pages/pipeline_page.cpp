@@ -6,6 +6,7 @@
 
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
+#include "gui/look/filled_layout.h"
 
 namespace shardscope {
 
@@ -39,12 +40,8 @@ QWidget* PipelinePage::make_empty() {
                             empty);
   advice->setWordWrap(true);
   for (QLabel* label : {title, advice}) label->setAlignment(Qt::AlignCenter);
-  auto* column = new QVBoxLayout(empty);
-  column->setContentsMargins(32, 24, 32, 24);
-  column->setSpacing(12);
-  column->addStretch();
-  column->addWidget(title);
-  column->addWidget(advice);
+  auto* column =
+      filled(bordered(new QVBoxLayout(empty), {32, 24, 32, 24}, 12), {LayoutPart::spacer_of(0), title, advice});
   choices_ = new QWidget(empty);
   new QVBoxLayout(choices_);
   column->addWidget(choices_, 0, Qt::AlignCenter);

@@ -10,7 +10,7 @@
 #include "gui/look/fitted_name.h"
 #include "gui/look/in_picture.h"
 #include "viz/paint/layout_geometry.h"
-#include "viz/paint/layout_painter.h"
+#include "viz/paint/tone_painter.h"
 
 namespace shardscope {
 namespace {

@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/base/units.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/filled_layout.h"
 #include "gui/look/key_help.h"
 
 namespace shardscope {
@@ -80,12 +80,7 @@ ReplayView::ReplayView(Workspace& workspace, QWidget* parent)
   head->setSpacing(2);
   head->addWidget(title_);
   head->addWidget(facts_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addLayout(head);
-  layout->addWidget(split_, 1);
-  layout->addWidget(make_controls());
+  filled(tight(new QVBoxLayout(this)), {head, {split_, 1}, make_controls()});
 
   timer_.setInterval(frame_milliseconds);
   connect(&timer_, &QTimer::timeout, this, [this] { advance(double(clock_.restart()) / 1000); });

@@ -11,6 +11,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/filled_layout.h"
 #include "gui/look/in_picture.h"
 
 namespace shardscope {
@@ -41,13 +42,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
       prediction_([this](TimelineCanvas::Prediction made) { show_prediction(std::move(made)); }) {
   setObjectName("timeline");
   setAccessibleName(tr("Predicted and measured time of one training step"));
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 4, 0, 0);
-  layout->setSpacing(2);
-  layout->addLayout(make_bar());
-  layout->addWidget(search_);
-  layout->addWidget(canvas_, 1);
-  layout->addWidget(facts_);
+  filled(bordered(new QVBoxLayout(this), {0, 4, 0, 0}, 2), {make_bar(), search_, {canvas_, 1}, facts_});
   facts_->setObjectName("timelineFacts");
   facts_->setWordWrap(true);
   facts_->setContentsMargins(12, 0, 12, 4);
@@ -108,16 +103,8 @@ QLayout* TimelinePage::make_bar() {
   prepare(corrects_, "timelineCorrect", tr("Correct machine"),
           tr("Says which families of instructions took another time than predicted, and offers the machine with these "
              "corrected."));
-  auto* bar = new QHBoxLayout;
-  bar->setContentsMargins(8, 0, 8, 0);
-  bar->setSpacing(6);
-  bar->addWidget(choice_);
-  bar->addWidget(coloring_);
-  bar->addWidget(folds_);
-  bar->addWidget(measures_);
-  bar->addWidget(searches_);
-  bar->addWidget(corrects_);
-  bar->addStretch(1);
+  auto* bar = filled(bordered(new QHBoxLayout, {8, 0, 8, 0}, 6),
+                     {choice_, coloring_, folds_, measures_, searches_, corrects_, spacer});
   return bar;
 }
 

@@ -3,7 +3,7 @@
 #include <QHBoxLayout>
 #include <QKeyEvent>
 
-#include "gui/document/text.h"
+#include "gui/look/filled_layout.h"
 
 namespace shardscope {
 
@@ -27,13 +27,7 @@ TimelineSearch::TimelineSearch(QWidget* parent)
   };
   auto* previous = button("timelinePrevious", Qt::UpArrow, tr("The one before (Shift+Enter)"));
   auto* next = button("timelineNext", Qt::DownArrow, tr("The next one (Enter)"));
-  auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(8, 0, 8, 4);
-  layout->setSpacing(4);
-  layout->addWidget(text_, 1);
-  layout->addWidget(count_);
-  layout->addWidget(previous);
-  layout->addWidget(next);
+  filled(bordered(new QHBoxLayout(this), {8, 0, 8, 4}, 4), {{text_, 1}, count_, previous, next});
   connect(text_, &QLineEdit::textChanged, this, &TimelineSearch::search);
   connect(previous, &QToolButton::clicked, this, &TimelineSearch::previousWanted);
   connect(next, &QToolButton::clicked, this, &TimelineSearch::nextWanted);

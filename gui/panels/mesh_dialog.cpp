@@ -9,7 +9,6 @@
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
-#include <algorithm>
 #include <string_view>
 
 #include "engine/base/number_text.h"
@@ -20,6 +19,7 @@
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/filled_layout.h"
 
 namespace shardscope {
 namespace {
@@ -151,12 +151,12 @@ MeshDialog::MeshDialog(const RunConfig& config, QWidget* parent)
   verdict_->setWordWrap(true);
   connect(buttons_, &QDialogButtonBox::accepted, this, &QDialog::accept);
   connect(buttons_, &QDialogButtonBox::rejected, this, &QDialog::reject);
-  auto* layout = new QVBoxLayout(this);
-  layout->addWidget(new QLabel(tr("Outermost axis first. Specs and rules follow an axis to its new name."), this));
-  layout->addLayout(body, 1);
-  layout->addWidget(make_order());
-  layout->addWidget(verdict_);
-  layout->addWidget(buttons_);
+  filled(new QVBoxLayout(this),
+         {new QLabel(tr("Outermost axis first. Specs and rules follow an axis to its new name."), this),
+          {body, 1},
+          make_order(),
+          verdict_,
+          buttons_});
   resize(560, 380);
   check();
 }

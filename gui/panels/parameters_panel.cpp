@@ -14,6 +14,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/filled_layout.h"
 #include "gui/look/name_delegate.h"
 
 namespace shardscope {
@@ -126,12 +127,7 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   top->setContentsMargins(6, 6, 6, 4);
   top->addWidget(filter_, 1);
   top->addWidget(state_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addLayout(top);
-  layout->addWidget(tree_, 1);
-  layout->addWidget(summary_);
+  filled(tight(new QVBoxLayout(this)), {top, {tree_, 1}, summary_});
   show_facts();
   actions_->refresh();
 }

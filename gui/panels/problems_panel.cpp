@@ -12,6 +12,7 @@
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/filled_layout.h"
 
 namespace shardscope {
 namespace {
@@ -26,7 +27,7 @@ ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
       workspace_(workspace),
       list_(new QTreeWidget(this)),
       empty_(new QLabel(this)),
-      state_(new QLabel(this)),
+      state_(new LineLabel(this)),
       fix_(new QPushButton(tr("Fix"), this)),
       fix_all_(new QPushButton(tr("Fix all"), this)),
       off_(new QPushButton(tr("Turn off\u2026"), this)),
@@ -64,13 +65,7 @@ ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
       tr("The rule of the selected problem finds nothing in this run file any more; the reason is shown."));
   state_->setObjectName("findingsState");
   state_->setProperty("muted", true);
-  state_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  auto* buttons = new QHBoxLayout(bar_);
-  buttons->setContentsMargins(8, 2, 8, 4);
-  buttons->addWidget(state_, 1);
-  buttons->addWidget(off_);
-  buttons->addWidget(fix_);
-  buttons->addWidget(fix_all_);
+  filled(bordered(new QHBoxLayout(bar_), {8, 2, 8, 4}), {{state_, 1}, off_, fix_, fix_all_});
   layout->addWidget(bar_);
   connect(fix_, &QPushButton::clicked, this, [this] {
     const QTreeWidgetItem* item = list_->currentItem();
@@ -163,10 +158,9 @@ void ProblemsPanel::refresh_buttons() {
   QStringList off;
   for (const auto& [rule, reason] : findings.off()) off << tr("%1 is off: %2").arg(qt(rule), qt(reason));
   const bool prices = !findings.is_priced() && workspace_.planner.is_current() && findings.errors().empty();
-  state_->setText(findings.is_fixing() ? tr("Planning the fixes\u2026")
-                  : prices             ? tr("Planning what could be better\u2026")
-                                       : off.join("; "));
-  state_->setToolTip(state_->text());
+  state_->set_line(findings.is_fixing() ? tr("Planning the fixes\u2026")
+                   : prices             ? tr("Planning what could be better\u2026")
+                                        : off.join("; "));
   bar_->setVisible(prices || findings.is_fixing() || !findings.list().empty() || !off.isEmpty());
 }
 

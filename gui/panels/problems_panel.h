@@ -8,6 +8,7 @@
 #include <QWidget>
 #include <functional>
 
+#include "gui/look/line_label.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
@@ -44,7 +45,8 @@ class ProblemsPanel : public QWidget {
   Workspace& workspace_;
   std::vector<Error> file_errors_;
   QTreeWidget* list_;
-  QLabel *empty_, *state_;
+  QLabel* empty_;
+  LineLabel* state_;
   QPushButton *fix_, *fix_all_, *off_;
   QWidget* bar_;
   QIcon error_icon_, warning_icon_;

@@ -4,7 +4,6 @@
 #include <QLineEdit>
 
 #include "gui/look/appearance.h"
-#include "gui/look/field_guard.h"
 #include "gui/panels/rules_model.h"
 
 namespace shardscope {

@@ -8,9 +8,10 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "gui/document/edits.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/filled_layout.h"
+#include "gui/look/row_table.h"
 #include "gui/workspace/array_facts.h"
 
 namespace shardscope {
@@ -21,28 +22,20 @@ RulesPanel::RulesPanel(Workspace& workspace, QWidget* parent)
       model_(new RulesModel(workspace, this)),
       table_(new QTableView(this)),
       delegate_(new RulesDelegate(this)),
-      note_(new QLabel(this)) {
+      note_(new LineLabel(this)) {
   table_->setObjectName("rules");
   table_->setModel(model_);
   table_->setItemDelegate(delegate_);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
   table_->setAccessibleName(tr("Rules"));
   table_->setContextMenuPolicy(Qt::ActionsContextMenu);
   table_->setEditTriggers(QAbstractItemView::EditKeyPressed | QAbstractItemView::DoubleClicked |
                           QAbstractItemView::AnyKeyPressed);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setShowGrid(false);
   table_->setWordWrap(false);
   table_->setTextElideMode(Qt::ElideMiddle);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(24);
-  table_->horizontalHeader()->setHighlightSections(false);
-  const int widths[] = {150, 300, 130, 260, 70, 70};
-  for (int column = 0; column < RulesModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
+  set_row_table(*table_, 24, {150, 300, 130, 260, 70, 70});
   table_->horizontalHeader()->setSectionResizeMode(RulesModel::names_column, QHeaderView::Stretch);
   note_->setFont(small_font());
   note_->setContentsMargins(8, 3, 8, 4);
-  note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
 
   add_ = add_action(tr("Add rule"), tr("Adds a rule before the selected one, else at the end (Insert)."),
                     Qt::Key_Insert, [this] { add_rule_here(); });
@@ -68,12 +61,7 @@ RulesPanel::RulesPanel(Workspace& workspace, QWidget* parent)
     bar->addWidget(button);
   }
   bar->addStretch(1);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addLayout(bar);
-  layout->addWidget(table_, 1);
-  layout->addWidget(note_);
+  filled(tight(new QVBoxLayout(this)), {bar, {table_, 1}, note_});
 
   connect(delegate_, &RulesDelegate::faultChanged, this, [this](const QString& fault) {
     fault_ = fault;
@@ -192,11 +180,10 @@ void RulesPanel::show_state() {
   QPalette colours = palette();
   colours.setColor(QPalette::WindowText, fault_.isEmpty() ? theme().muted : theme().error);
   note_->setPalette(colours);
-  note_->setText(fault_.isEmpty()
-                     ? tr("The first line that speaks of an array decides. Bold: the line that decided the "
-                          "selected array.")
-                     : fault_);
-  note_->setToolTip(note_->text());
+  note_->set_line(fault_.isEmpty()
+                      ? tr("The first line that speaks of an array decides. Bold: the line that decided the "
+                           "selected array.")
+                      : fault_);
 }
 
 }  // namespace shardscope

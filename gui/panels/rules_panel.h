@@ -1,10 +1,10 @@
 #pragma once
 
-#include <QLabel>
 #include <QTableView>
 #include <QToolButton>
 #include <QWidget>
 
+#include "gui/look/line_label.h"
 #include "gui/panels/rules_delegate.h"
 #include "gui/panels/rules_model.h"
 
@@ -40,7 +40,7 @@ class RulesPanel : public QWidget {
   QTableView* table_;
   RulesDelegate* delegate_;
   QAction *add_, *constrain_, *remove_, *up_, *down_, *copy_, *paste_;
-  QLabel* note_;
+  LineLabel* note_;
   QString fault_;
 };
 

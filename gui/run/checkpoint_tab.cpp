@@ -13,6 +13,8 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/filled_layout.h"
+#include "gui/look/row_table.h"
 
 namespace shardscope {
 namespace {
@@ -60,29 +62,22 @@ CheckpointTab::CheckpointTab(RunControl& run, QWidget* parent)
   table_->setObjectName("checkpoints");
   table_->setAccessibleName(tr("checkpoints"));
   table_->setHorizontalHeaderLabels({tr("Step"), tr("Written on"), tr("Size"), tr("State")});
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(23);
-  table_->horizontalHeader()->setHighlightSections(false);
+  set_row_table(*table_, 23);
   table_->horizontalHeader()->setSectionResizeMode(state_column, QHeaderView::Stretch);
   table_->setColumnWidth(mesh_column, 180);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setShowGrid(false);
   table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
 
-  auto* bar = new QHBoxLayout;
-  bar->setContentsMargins(8, 6, 8, 4);
-  bar->addWidget(new QLabel(tr("Folder"), this));
-  bar->addWidget(folder_, 1);
-  bar->addWidget(choose);
-  bar->addWidget(new QLabel(tr("Save every"), this));
-  bar->addWidget(every_);
-  bar->addWidget(new QLabel(tr("Keep"), this));
-  bar->addWidget(keep_);
-  bar->addWidget(new QLabel(tr("Restarts"), this));
-  bar->addWidget(restarts_);
-  bar->addWidget(resume_);
+  auto* bar = filled(bordered(new QHBoxLayout, {8, 6, 8, 4}), {new QLabel(tr("Folder"), this),
+                                                               {folder_, 1},
+                                                               choose,
+                                                               new QLabel(tr("Save every"), this),
+                                                               every_,
+                                                               new QLabel(tr("Keep"), this),
+                                                               keep_,
+                                                               new QLabel(tr("Restarts"), this),
+                                                               restarts_,
+                                                               resume_});
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);

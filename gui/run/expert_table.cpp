@@ -12,6 +12,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
+#include "gui/look/row_table.h"
 #include "viz/text/metric_text.h"
 
 namespace shardscope {
@@ -114,14 +115,9 @@ ExpertTable::ExpertTable(RunControl& run, QWidget* parent) : QTableWidget(0, loa
       ->setToolTip(tr("Tokens of the busiest expert over the mean: 1 where all experts get as many."));
   horizontalHeaderItem(dropped_column)
       ->setToolTip(tr("Choices that found no room within model.capacity_factor; a token counts once for each expert."));
-  verticalHeader()->hide();
-  verticalHeader()->setDefaultSectionSize(load_height);
-  horizontalHeader()->setHighlightSections(false);
+  set_row_table(*this, load_height);
   horizontalHeader()->setSectionResizeMode(tokens_column, QHeaderView::Stretch);
-  setFrameShape(QFrame::NoFrame);
-  setShowGrid(false);
   setEditTriggers(NoEditTriggers);
-  setSelectionBehavior(SelectRows);
   setColumnWidth(layer_column, 190);
   setColumnWidth(imbalance_column, 110);
   setColumnWidth(dropped_column, 130);

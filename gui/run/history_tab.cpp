@@ -9,6 +9,8 @@
 
 #include "engine/base/units.h"
 #include "gui/document/text.h"
+#include "gui/look/filled_layout.h"
+#include "gui/look/row_table.h"
 #include "viz/text/metric_text.h"
 
 namespace shardscope {
@@ -57,27 +59,18 @@ HistoryTab::HistoryTab(RunControl& run, QWidget* parent)
   table_->setAccessibleName(tr("Runs of this file"));
   table_->setHorizontalHeaderLabels(
       {tr("Started"), tr("Mesh"), tr("End"), tr("Steps"), tr("Last value"), tr("Step time")});
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(23);
-  table_->horizontalHeader()->setHighlightSections(false);
+  set_row_table(*table_, 23);
   table_->horizontalHeader()->setSectionResizeMode(HistoryColumn::end, QHeaderView::Stretch);
   table_->setColumnWidth(HistoryColumn::started, 170);
   table_->setColumnWidth(HistoryColumn::mesh, 150);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setShowGrid(false);
   table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
   attach_->setObjectName("attachSelected");
   attach_->setToolTip(tr("Watches the selected run, which goes on without a window."));
   remove_->setObjectName("removeRun");
   remove_->setToolTip(tr("Removes the selected run and its record from the history."));
   empty_->setProperty("muted", true);
-  auto* bar = new QHBoxLayout;
-  bar->setContentsMargins(8, 4, 8, 2);
-  bar->addWidget(empty_, 1);
-  bar->addWidget(attach_);
-  bar->addWidget(remove_);
+  auto* bar = filled(bordered(new QHBoxLayout, {8, 4, 8, 2}), {{empty_, 1}, attach_, remove_});
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);

@@ -11,6 +11,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/filled_layout.h"
 #include "gui/planning/later_iteration.h"
 
 namespace shardscope {
@@ -41,11 +42,7 @@ LogTab::LogTab(RunControl& run, QWidget* parent)
   text_->setLineWrapMode(QPlainTextEdit::NoWrap);
   text_->setFrameShape(QFrame::NoFrame);
   text_->setPlaceholderText(tr("What shardrun and the ranks print appears here."));
-  auto* bar = new QHBoxLayout;
-  bar->setContentsMargins(8, 4, 8, 2);
-  bar->addWidget(new QLabel(tr("Lines of"), this));
-  bar->addWidget(speaker_);
-  bar->addStretch(1);
+  auto* bar = filled(bordered(new QHBoxLayout, {8, 4, 8, 2}), {new QLabel(tr("Lines of"), this), speaker_, spacer});
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);

@@ -9,7 +9,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
-#include "viz/paint/layout_painter.h"
+#include "viz/paint/tone_painter.h"
 
 namespace shardscope {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "engine/base/units.h"
 #include "gui/document/text.h"
-#include "gui/look/appearance.h"
+#include "gui/look/row_table.h"
 
 namespace shardscope {
 namespace {
@@ -93,14 +93,9 @@ RunComparison::RunComparison(RunControl& run, Planner& planner, QWidget* parent)
   for (int column = 1; column < 4; ++column)
     horizontalHeaderItem(column)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
   horizontalHeaderItem(0)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-  verticalHeader()->hide();
-  verticalHeader()->setDefaultSectionSize(23);
-  horizontalHeader()->setHighlightSections(false);
-  setFrameShape(QFrame::NoFrame);
-  setShowGrid(false);
+  set_row_table(*this, 23);
   setAlternatingRowColors(true);
   setEditTriggers(NoEditTriggers);
-  setSelectionBehavior(SelectRows);
   setColumnWidth(0, 220);
   for (int column = 1; column < 4; ++column) setColumnWidth(column, 110);
   connect(&run, &RunControl::received, this, &RunComparison::refresh);

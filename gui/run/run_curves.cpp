@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "engine/base/units.h"
-#include "engine/compile/compile.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"

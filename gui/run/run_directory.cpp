@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "gui/document/text.h"
 #include "gui/run/run_store.h"
 
 namespace shardscope {

@@ -4,12 +4,10 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QVBoxLayout>
-#include <algorithm>
-#include <variant>
 
-#include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/filled_layout.h"
 #include "gui/look/steady_tabs.h"
 #include "gui/run/checkpoint_tab.h"
 #include "gui/run/expert_table.h"
@@ -86,14 +84,8 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   tabs_->addTab(new LogTab(run, this), tr("Log"));
   tabs_->addTab(history_, tr("History"));
 
-  auto* top = new QHBoxLayout;
-  top->setContentsMargins(0, 0, 8, 0);
-  top->addWidget(state_, 1);
-  top->addWidget(stale_);
-  top->addWidget(make_curve_controls());
-  top->addWidget(again_);
-  top->addWidget(attach_);
-  top->addWidget(pause_);
+  auto* top = filled(bordered(new QHBoxLayout, {0, 0, 8, 0}),
+                     {{state_, 1}, stale_, make_curve_controls(), again_, attach_, pause_});
   auto* corner = new QWidget(this);
   corner->setLayout(top);
   top->setContentsMargins(10, 5, 8, 3);

@@ -10,7 +10,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "engine/base/units.h"

@@ -1,7 +1,6 @@
 #include "gui/search/search_page.h"
 
 #include <QHeaderView>
-#include <QPainter>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -10,8 +9,10 @@
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/filled_layout.h"
 #include "gui/look/in_picture.h"
 #include "gui/look/key_help.h"
+#include "gui/look/row_table.h"
 #include "gui/search/found_files.h"
 
 namespace shardscope {
@@ -19,20 +20,6 @@ namespace {
 
 constexpr int beside_from_width = 620;    // the table stands beside the chart, else beneath it
 constexpr int numbers_from_height = 480;  // the form is open at first, and while the search runs
-
-// One line, with an ellipsis where there is no room for all of it.
-class LineLabel : public QLabel {
- public:
-  using QLabel::QLabel;
-
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
-    painter.setPen(palette().color(foregroundRole()));
-    painter.drawText(contentsRect(), Qt::AlignLeft | Qt::AlignVCenter,
-                     fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width()));
-  }
-};
 
 class FoundProxy : public QSortFilterProxyModel {
  public:
@@ -78,7 +65,6 @@ SearchPage::SearchPage(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
   make_table();
   make_actions();
   detail_->setObjectName("searchDetail");
-  detail_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   note_->setObjectName("searchNote");
   none_->setObjectName("searchNone");
   split_->addWidget(chart_);
@@ -86,15 +72,7 @@ SearchPage::SearchPage(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
   split_->setChildrenCollapsible(false);
   split_->setStretchFactor(0, 1);
   split_->setStretchFactor(1, 1);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addLayout(make_bar());
-  layout->addWidget(form_);
-  layout->addWidget(split_, 1);
-  layout->addWidget(none_, 1);
-  layout->addLayout(make_foot());
-  layout->addWidget(note_);
+  filled(tight(new QVBoxLayout(this)), {make_bar(), form_, {split_, 1}, {none_, 1}, make_foot(), note_});
 
   connect(front_only_, &QCheckBox::toggled, this, [proxy] { proxy->renew(); });
   connect(chart_, &FoundChart::pointed, this, [this](std::optional<int> row) { show_detail(row ? row : current()); });
@@ -134,12 +112,7 @@ QLayout* SearchPage::make_bar() {
   progress_->setMaximumWidth(120);
   progress_->setMaximumHeight(10);
   progress_->setAccessibleName(tr("Candidates that are searched"));
-  auto* bar = new QHBoxLayout;
-  bar->setContentsMargins(10, 6, 10, 4);
-  bar->addWidget(numbers_);
-  bar->addStretch(1);
-  bar->addWidget(progress_);
-  bar->addWidget(start_);
+  auto* bar = filled(bordered(new QHBoxLayout, {10, 6, 10, 4}), {numbers_, spacer, progress_, start_});
   return bar;
 }
 
@@ -152,10 +125,7 @@ QLayout* SearchPage::make_foot() {
   connect(pin_, &QPushButton::clicked, pin_action_, &QAction::trigger);
   front_only_->setObjectName("searchFrontOnly");
   front_only_->setToolTip(tr("The table has the front alone."));
-  auto* foot = new QHBoxLayout;
-  foot->setContentsMargins(10, 2, 10, 4);
-  foot->addWidget(detail_, 1);
-  for (QWidget* widget : std::initializer_list<QWidget*>{front_only_, pin_, take_}) foot->addWidget(widget);
+  auto* foot = filled(bordered(new QHBoxLayout, {10, 2, 10, 4}), {{detail_, 1}, front_only_, pin_, take_});
   return foot;
 }
 
@@ -172,19 +142,12 @@ void SearchPage::make_table() {
   table_->setModel(sorted_);
   table_->setSortingEnabled(true);
   table_->sortByColumn(FoundModel::seconds_column, Qt::AscendingOrder);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setShowGrid(false);
   table_->setWordWrap(false);
   table_->setAlternatingRowColors(true);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(24);
-  table_->horizontalHeader()->setHighlightSections(false);
+  set_row_table(*table_, 24, {54, 76, 80, 300, 64, 70, 64, 110});
   table_->horizontalHeader()->setStretchLastSection(true);
   table_->setMinimumSize(180, 60);
-  const int widths[] = {54, 76, 80, 300, 64, 70, 64, 110};
-  for (int column = 0; column < FoundModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
   set_key_help(table_, tr("Search, table"),
                {{tr("Enter"), tr("take the selected strategy")}, {tr("P"), tr("pin its plan")}});
   connect(table_, &QTableView::activated, this,

@@ -3,7 +3,6 @@
 #include <QAction>
 #include <QBoxLayout>
 #include <QCheckBox>
-#include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSortFilterProxyModel>
@@ -15,6 +14,7 @@
 #include "gui/compare/pinned_plans.h"
 #include "gui/look/empty_note.h"
 #include "gui/look/footer_note.h"
+#include "gui/look/line_label.h"
 #include "gui/search/found_chart.h"
 #include "gui/search/found_model.h"
 #include "gui/search/search_form.h"
@@ -84,7 +84,7 @@ class SearchPage : public QWidget, public Page {
   QSplitter* split_;
   FoundChart* chart_;
   QTableView* table_;
-  QLabel* detail_;
+  LineLabel* detail_;
   FooterNote* note_;
   EmptyNote* none_;
   QAction *take_action_, *pin_action_;

@@ -10,6 +10,7 @@
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/filled_layout.h"
 #include "gui/run/socket_errors.h"
 
 namespace shardscope {
@@ -44,12 +45,7 @@ AttachDialog::AttachDialog(const QString& path, QWidget* parent)
   auto* line = new QHBoxLayout;
   line->addWidget(path_, 1);
   line->addWidget(browse);
-  auto* layout = new QVBoxLayout(this);
-  layout->addWidget(words);
-  layout->addLayout(line);
-  layout->addWidget(fault_);
-  layout->addStretch(1);
-  layout->addWidget(buttons);
+  filled(new QVBoxLayout(this), {words, line, fault_, spacer, buttons});
   setMinimumWidth(narrowest_attach);
   resize(520, 0);
   take_room();

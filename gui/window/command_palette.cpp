@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "gui/look/appearance.h"
+#include "gui/look/filled_layout.h"
 #include "gui/look/key_help.h"
 #include "gui/panels/settings_panel.h"
 #include "gui/window/fuzzy_match.h"
@@ -73,11 +74,7 @@ CommandPalette::CommandPalette(QMainWindow& window, Workspace& workspace)
   list_->setItemDelegate(new EntryDelegate(list_));
   nothing_->setProperty("muted", true);
   nothing_->setAlignment(Qt::AlignCenter);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(8, 8, 8, 8);
-  layout->addWidget(line_);
-  layout->addWidget(list_, 1);
-  layout->addWidget(nothing_, 1);
+  filled(bordered(new QVBoxLayout(this), {8, 8, 8, 8}), {line_, {list_, 1}, {nothing_, 1}});
   connect(line_, &QLineEdit::textChanged, this, &CommandPalette::show_matches);
   connect(list_, &QListWidget::itemClicked, this, &CommandPalette::choose);
   set_key_help(this, tr("Command palette"),

@@ -1,6 +1,5 @@
 #include "gui/window/conflict_dialog.h"
 
-#include <QDialogButtonBox>
 #include <QFileInfo>
 #include <QHeaderView>
 #include <QLabel>
@@ -13,8 +12,8 @@
 #include "engine/base/error.h"
 #include "engine/config/write.h"
 #include "gui/document/config_difference.h"
-#include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/filled_layout.h"
 
 namespace shardscope {
 namespace {
@@ -86,11 +85,7 @@ ConflictDialog::ConflictDialog(const Document& document, const StoredFile& store
   meaning->setWordWrap(true);
   meaning->setProperty("muted", true);
   list(document, stored);
-  auto* layout = new QVBoxLayout(this);
-  layout->addWidget(words);
-  layout->addWidget(difference_, 1);
-  layout->addWidget(meaning);
-  layout->addWidget(buttons_);
+  filled(new QVBoxLayout(this), {words, {difference_, 1}, meaning, buttons_});
   if (is_readable)
     add_button(tr("&Reload"), "reloadFile", tr("Takes what is on disk, as one edit that can be undone."),
                ConflictChoice::reload);

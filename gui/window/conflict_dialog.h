@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QDialog>
+#include <QDialogButtonBox>
 #include <QTreeWidget>
 
 #include "gui/document/document.h"
@@ -23,7 +24,7 @@ class ConflictDialog : public QDialog {
   void add_button(const QString& text, const QString& name, const QString& tip, ConflictChoice choice);
 
   QTreeWidget* difference_;
-  class QDialogButtonBox* buttons_;
+  QDialogButtonBox* buttons_;
   ConflictChoice choice_ = ConflictChoice::cancel;
 };
 

@@ -9,6 +9,7 @@
 #include "engine/compile/compile.h"
 #include "gui/document/new_run.h"
 #include "gui/document/text.h"
+#include "gui/look/filled_layout.h"
 
 namespace shardscope {
 namespace {
@@ -47,10 +48,7 @@ NewRunDialog::NewRunDialog(QWidget* parent)
   form->addRow(tr("&Devices"), devices_);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
   buttons->button(QDialogButtonBox::Ok)->setText(tr("&Create"));
-  auto* layout = new QVBoxLayout(this);
-  layout->addLayout(form, 1);
-  layout->addWidget(about_);
-  layout->addWidget(buttons);
+  filled(new QVBoxLayout(this), {{form, 1}, about_, buttons});
   connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   connect(models_, &QListWidget::itemDoubleClicked, this, &QDialog::accept);

@@ -4,6 +4,7 @@
 #include <QHeaderView>
 #include <QVBoxLayout>
 
+#include "gui/look/filled_layout.h"
 #include "gui/look/key_help.h"
 #include "gui/window/commands.h"
 
@@ -24,10 +25,7 @@ ShortcutList::ShortcutList(QMainWindow& window)
   tree_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   tree_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
-  auto* layout = new QVBoxLayout(this);
-  layout->addWidget(line_);
-  layout->addWidget(tree_, 1);
-  layout->addWidget(buttons);
+  filled(new QVBoxLayout(this), {line_, {tree_, 1}, buttons});
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   connect(line_, &QLineEdit::textChanged, this, &ShortcutList::filter);
   for (const Command& command : commands_of(window))

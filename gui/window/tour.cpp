@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "gui/look/appearance.h"
+#include "gui/look/filled_layout.h"
 
 namespace shardscope {
 namespace {
@@ -43,16 +44,8 @@ Tour::Tour(QWidget& window, std::vector<TourStop> stops, std::function<std::func
   next_->setObjectName("tourNext");
   next_->setAccessibleName(tr("next"));
   for (QPushButton* button : {back_, next_, end}) button->setFocusPolicy(Qt::NoFocus);
-  auto* line = new QHBoxLayout;
-  line->addWidget(count_);
-  line->addStretch(1);
-  line->addWidget(end);
-  line->addWidget(back_);
-  line->addWidget(next_);
-  auto* layout = new QVBoxLayout(note_);
-  layout->addWidget(title_);
-  layout->addWidget(text_);
-  layout->addLayout(line);
+  auto* line = filled(new QHBoxLayout, {count_, spacer, end, back_, next_});
+  filled(new QVBoxLayout(note_), {title_, text_, line});
   connect(next_, &QPushButton::clicked, this, [this] { go(1); });
   connect(back_, &QPushButton::clicked, this, [this] { go(-1); });
   connect(end, &QPushButton::clicked, this, &Tour::end);

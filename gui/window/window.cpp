@@ -4,17 +4,13 @@
 #include <QClipboard>
 #include <QCloseEvent>
 #include <QDragEnterEvent>
-#include <QEventLoop>
-#include <QMessageBox>
 #include <QMimeData>
 #include <QPointer>
-#include <QPushButton>
 #include <QSettings>
 #include <utility>
 
 #include "gui/compare/compare_page.h"
 #include "gui/document/edits.h"
-#include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/pages/memory_page.h"
 #include "gui/panels/mesh_dialog.h"
@@ -40,6 +36,7 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
       shardrun_(shardrun),
       workspace_(std::make_unique<Workspace>(std::move(source), shardrun)),
       resumed_start_(workspace_->run, *this),
+      run_prompts_(*workspace_, *this),
       actions_(*this, workspace_->document.undo_stack()),
       files_(workspace_->document, *this, [this] { end_edit(); }),
       centre_(new Centre(*workspace_, this)),
@@ -125,9 +122,10 @@ void MainWindow::connect_actions() {
   connect(actions_.reload, &QAction::triggered, &files_, &Files::reload);
   connect(actions_.quit, &QAction::triggered, this, &QWidget::close);
   connect(actions_.train, &QAction::triggered, this, &MainWindow::train);
-  connect(actions_.stop, &QAction::triggered, this, &MainWindow::stop_run);
+  connect(actions_.stop, &QAction::triggered, &run_prompts_, &RunPrompts::stop);
   connect(actions_.pause, &QAction::triggered, &workspace_->run, &RunControl::toggle_pause);
-  connect(actions_.detach, &QAction::triggered, this, &MainWindow::detach);
+  connect(actions_.detach, &QAction::triggered, &run_prompts_, &RunPrompts::detach);
+  connect(&run_prompts_, &RunPrompts::reported, notice_, &Notice::say);
   connect(palette_, &CommandPalette::placeWanted, this, &MainWindow::focus_place);
   connect(actions_.attach, &QAction::triggered, &socket_watch_, &SocketWatch::choose);
   connect(&socket_watch_, &SocketWatch::attached, this, [this] { docks_.show(docks_.run()); });
@@ -229,22 +227,10 @@ void MainWindow::train_from(const QString& checkpoint) {
     notice_->say(tr("The plan has problems; training needs a legal plan."));
     return;
   }
-  if (!may_exceed_memory()) return;
+  if (!run_prompts_.may_exceed_memory()) return;
   docks_.show(docks_.run());
   if (checkpoint.isEmpty()) workspace_->run.start(workspace_->planner.plan());
   else resumed_start_.start(workspace_->planner.plan(), checkpoint);
-}
-
-// Asks where the ranks would need more memory than there is.
-bool MainWindow::may_exceed_memory() {
-  const std::vector<Error> excess = memory_excess(*workspace_->planner.plan());
-  if (excess.empty()) return true;
-  QMessageBox box(QMessageBox::Warning, tr("Too large"), errors_text(excess), QMessageBox::NoButton, this);
-  box.setInformativeText(tr("Training it can make this machine swap, or end in ranks that are killed."));
-  const QPushButton* anyway = box.addButton(tr("&Train anyway"), QMessageBox::AcceptRole);
-  box.setDefaultButton(box.addButton(QMessageBox::Cancel));
-  box.exec();
-  return box.clickedButton() == anyway;
 }
 
 void MainWindow::editMesh() {
@@ -326,7 +312,7 @@ void MainWindow::remember_arrangement() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (!files_.may_discard() || !may_end_run()) return event->ignore();
+  if (!files_.may_discard() || !run_prompts_.may_end_run(keeps_history_)) return event->ignore();
   if (session_) session_->forget_own();
   session_.reset();
   if (remembers_) {
@@ -337,85 +323,6 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     settings.setValue(sized_key, docks_.keeps_sizes());
   }
   event->accept();
-}
-
-// True where no run is left for this window to watch: it has none, has ended it, or lets it go on.
-bool MainWindow::may_end_run() {
-  RunControl& run = workspace_->run;
-  if (!run.is_active()) return true;
-  QMessageBox box(QMessageBox::Question, tr("Training is running"),
-                  tr("Closing the window stops the training run, unless it is to go on without a window."),
-                  QMessageBox::Close | QMessageBox::Cancel, this);
-  box.button(QMessageBox::Close)->setText(tr("&Stop training"));
-  const QPushButton* proceed = nullptr;
-  if (keeps_history_ || run.is_attached())
-    proceed = box.addButton(tr("&Continue without a window"), QMessageBox::AcceptRole);
-  box.setDefaultButton(QMessageBox::Cancel);
-  box.exec();
-  if (proceed && box.clickedButton() == proceed) {
-    std::optional<bool> is_left;
-    QEventLoop answering;
-    connect(&run, &RunControl::leaveAnswered, &answering, [&](bool answer) {
-      is_left = answer;
-      answering.quit();
-    });
-    detach();
-    if (!is_left) answering.exec(QEventLoop::ExcludeUserInputEvents);
-    return is_left.value_or(false);
-  }
-  if (box.standardButton(box.clickedButton()) != QMessageBox::Close) return false;
-  return stops_run();
-}
-
-void MainWindow::stop_run() {
-  RunControl& run = workspace_->run;
-  if (!run.is_attached() || !run.is_active() || run.state() == RunControl::State::stopping) return run.stop();
-  QMessageBox box(QMessageBox::Question, tr("Stop the run?"),
-                  tr("This run was started elsewhere. Stop ends it for everybody; Detach lets it go on."),
-                  QMessageBox::Cancel, this);
-  box.setObjectName("stopAttached");
-  const QPushButton* stop = box.addButton(tr("&Stop the run"), QMessageBox::DestructiveRole);
-  const QPushButton* leave = box.addButton(tr("&Detach"), QMessageBox::AcceptRole);
-  box.setDefaultButton(QMessageBox::Cancel);
-  box.exec();
-  if (box.clickedButton() == leave) detach();
-  if (box.clickedButton() == stop) run.stop();
-}
-
-void MainWindow::detach() {
-  RunControl& run = workspace_->run;
-  if (!run.is_active()) return;
-  const auto say = [this](bool is_left) {
-    notice_->say(is_left ? tr("The run goes on without this window.")
-                         : tr("The run does not answer; it has not begun yet. Try again."));
-  };
-  connect(&run, &RunControl::leaveAnswered, this, say, Qt::SingleShotConnection);
-  run.leave();
-}
-
-// The step that it is in, and its last checkpoint, may take long: the window stays and says so.
-bool MainWindow::stops_run() {
-  RunControl& run = workspace_->run;
-  if (run.state() != RunControl::State::stopping) run.stop();
-  QMessageBox box(QMessageBox::Information, tr("Stopping"),
-                  tr("The run stops after this step and its last checkpoint."), QMessageBox::NoButton, this);
-  box.setObjectName("stopping");
-  box.setInformativeText(tr("The window closes when it has ended."));
-  QPushButton* at_once = box.addButton(tr("&End at once"), QMessageBox::DestructiveRole);
-  QPushButton* keep = box.addButton(tr("&Keep the window"), QMessageBox::RejectRole);
-  box.setDefaultButton(keep);
-  box.setEscapeButton(keep);
-  disconnect(at_once, &QPushButton::clicked, nullptr, nullptr);  // the box stays
-  connect(at_once, &QPushButton::clicked, &box, [&] {
-    at_once->setEnabled(false);
-    box.setText(tr("The run is ended at once."));
-    run.stop();
-  });
-  connect(&run, &RunControl::stateChanged, &box, [&] {
-    if (!run.is_active()) box.accept();
-  });
-  if (run.is_active()) box.exec();
-  return !run.is_active();
 }
 
 void MainWindow::keep_history() {

@@ -11,6 +11,7 @@
 #include "gui/window/files.h"
 #include "gui/window/notice.h"
 #include "gui/window/resumed_start.h"
+#include "gui/window/run_prompts.h"
 #include "gui/window/session_keeper.h"
 #include "gui/window/socket_watch.h"
 #include "gui/window/tool_bar.h"
@@ -76,16 +77,12 @@ class MainWindow : public QMainWindow {
   void copy_plan();
   void pin_plan();
   void remember_open() const;
-  bool may_exceed_memory();
-  bool may_end_run();
-  void stop_run();  // asks where others watch it, too
-  void detach();
-  bool stops_run();  // false where the window is to stay
   void take_history();
 
   const QString shardrun_;
   std::unique_ptr<Workspace> workspace_;
   ResumedStart resumed_start_;
+  RunPrompts run_prompts_;
   const Actions actions_;
   Files files_;
   Centre* centre_;

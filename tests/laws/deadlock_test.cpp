@@ -1,7 +1,9 @@
 #include <QtTest>
 
+#include <algorithm>
 #include <atomic>
-#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <random>
 #include <thread>
 
@@ -67,12 +69,60 @@ bool simulator_finds_a_deadlock(const Pipeline& made) {
   }
 }
 
+// What the threads have done, and what each is about to do: whether any of them can still go on is known without time.
+class Observed {
+ public:
+  Observed(size_t places, int threads) : sent_(places), received_(places), next_(static_cast<size_t>(threads)) {}
+
+  void about_to_send(int thread, size_t place) { set(thread, {Next::send, place}); }
+  void about_to_receive(int thread, size_t place) { set(thread, {Next::receive, place}); }
+  void sent(int thread, size_t place) { done(thread, sent_[place]); }
+  void received(int thread, size_t place) { done(thread, received_[place]); }
+  void ended(int thread) { set(thread, {Next::nothing, 0}); }
+
+  // True once all have ended; false once each of the others waits for what another of them would have to do.
+  bool await_end() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return std::ranges::none_of(next_, [&](const Next& next) { return goes_on(next); }); });
+    return std::ranges::all_of(next_, [](const Next& next) { return next.kind == Next::nothing; });
+  }
+
+ private:
+  struct Next {
+    enum Kind { anything, send, receive, nothing } kind = anything;
+    size_t place = 0;
+  };
+
+  // A send waits for the receiver of the message before it in the same place.
+  bool goes_on(const Next& next) const {
+    const bool is_waiting = sent_[next.place] > received_[next.place];  // a message, to be received
+    return next.kind == Next::anything || (next.kind == Next::send && !is_waiting) ||
+           (next.kind == Next::receive && is_waiting);
+  }
+  void set(int thread, Next next) {
+    const std::lock_guard lock(mutex_);
+    next_[static_cast<size_t>(thread)] = next;
+    changed_.notify_all();
+  }
+  void done(int thread, int& count) {
+    const std::lock_guard lock(mutex_);
+    ++count;
+    next_[static_cast<size_t>(thread)] = {};
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<int> sent_, received_;  // by place of a message
+  std::vector<Next> next_;            // by thread
+};
+
 // The same over real channels, as the executor has them: one for each message that may be on its way, in turns. Whether
-// all threads end; where the simulator says that they do not, until nothing moves any more.
-bool threads_end(const Pipeline& made, bool is_expected) {
+// all threads end.
+bool threads_end(const Pipeline& made) {
   const Program& program = made.program;
   std::vector<std::unique_ptr<Communicator>> all = make_thread_communicators(program.stages);
-  std::atomic<int> moved = 0, ended = 0;
+  std::atomic<int> ended = 0;
   std::vector<ChannelEnds> ends;
   std::vector<size_t> of;
   for (size_t channel = 0; channel < program.channels.size(); ++channel) {
@@ -81,6 +131,7 @@ bool threads_end(const Pipeline& made, bool is_expected) {
       of.push_back(channel);
     }
   }
+  Observed observed(ends.size() * 2, program.stages);
   std::vector<std::thread> threads;
   for (int stage = 0; stage < program.stages; ++stage) {
     threads.emplace_back([&, stage] {
@@ -95,17 +146,22 @@ bool threads_end(const Pipeline& made, bool is_expected) {
         for (const Instruction& instruction : program.main_instructions(stage)) {
           const auto channel = static_cast<size_t>(instruction.channel());
           const size_t turn = turns[channel]++ % own[channel].size();
+          const size_t place = 2 * channel + turn;
           if (instruction.as<Send>()) {
+            observed.about_to_send(stage, place);
             own[channel][turn]->finish_send();
-            const std::span<const std::byte> message = std::as_bytes(std::span(&sent[2 * channel + turn], 1));
+            const std::span<const std::byte> message = std::as_bytes(std::span(&sent[place], 1));
             own[channel][turn]->start_send({&message, 1});
+            observed.sent(stage, place);
           } else {
-            const std::span<std::byte> message = std::as_writable_bytes(std::span(&received[2 * channel + turn], 1));
+            observed.about_to_receive(stage, place);
+            const std::span<std::byte> message = std::as_writable_bytes(std::span(&received[place], 1));
             own[channel][turn]->receive({&message, 1});
+            observed.received(stage, place);
           }
-          ++moved;
         }
         ++ended;
+        observed.ended(stage);
         // What is on its way is taken before the other end goes.
         for (size_t channel = 0; channel < own.size(); ++channel) {
           for (auto& turn : own[channel]) {
@@ -113,14 +169,11 @@ bool threads_end(const Pipeline& made, bool is_expected) {
           }
         }
       } catch (const Failure&) {
+        observed.ended(stage);
       }
     });
   }
-  for (int before = -1; !is_expected && ended < program.stages && before != moved;) {
-    before = moved;
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  }
-  if (!is_expected) all[0]->abort();
+  if (!observed.await_end()) all[0]->abort();
   for (std::thread& thread : threads) thread.join();
   return ended == program.stages;
 }
@@ -137,7 +190,7 @@ class DeadlockTest : public QObject {
     for (int round = 0; round < 150; ++round) {
       const Pipeline made = random_pipeline(random);
       const bool blocked = simulator_finds_a_deadlock(made);
-      QCOMPARE(threads_end(made, !blocked), !blocked);
+      QCOMPARE(threads_end(made), !blocked);
       ++(blocked ? blocks : ends);
     }
     QVERIFY(ends > 20 && blocks > 20);

@@ -375,13 +375,17 @@ class CheckpointingTest : public QObject {
   void ranks_give_signs_of_life_while_a_checkpoint_is_written_but_not_for_waiting() {
     Run run;
     run.options.save_every = 0;
-    std::atomic<int> signs = 0;
+    std::atomic<int> signs = 0, exchanges = 0;
     int of_waiting = -1;
     run.options.on_progress = [&] { ++signs; };
+    run.options.on_exchange = [&] {
+      ++exchanges;
+      exchanges.notify_all();
+    };
     run.options.before_call = [&](std::string_view call, const std::string& path) {
       if (call != "fsync" || !path.ends_with("/index.json")) return 0;
-      const int before = signs;
-      ::usleep(1'500'000);  // in which the ranks look some seven times
+      const int before = signs, enough = exchanges + 14;  // seven of each rank
+      for (int seen = exchanges; seen < enough; seen = exchanges) exchanges.wait(seen);
       of_waiting = signs - before;
       return 0;
     };

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/shape.h"
-#include "engine/runtime/kernels/kernel.h"
+#include "engine/runtime/kernels/named_kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
@@ -93,5 +95,70 @@ class ThreadProducts {
  private:
   std::vector<ExpertProducts> of_threads_;
 };
+
+// (x, the second operand, kernels) -> y, for rows that Lists assign to experts by the second operand; what they leave
+// out of y is zero.
+template <class Lists, class Own>
+class ExpertProductKernel : public Kernel {
+ public:
+  explicit ExpertProductKernel(const KernelArguments& arguments)
+      : transposed_(arguments.attributes->as<Own>().transposed),
+        lists_(arguments, arguments.inputs[2]),
+        x_(arguments.inputs[0], lists_.rows()),
+        y_(arguments.outputs[0], lists_.rows()),
+        kernels_(arguments.inputs[2]),
+        products_(arguments, lists_.rows(), kernels_.in, kernels_.out) {}
+
+  void run(const StepContext&) override {
+    lists_.for_each_rest([&](int64_t first, int64_t count) {
+      if (count > 0) std::memset(y_.row(first), 0, static_cast<size_t>(count * y_.bytes));
+    });
+    products_.for_each_expert(lists_, [&](int64_t expert, int64_t count, const ExpertProducts& products) {
+      products.multiply(count, x_, kernels_.at(expert), transposed_, y_);
+    });
+  }
+
+ private:
+  bool transposed_;
+  Lists lists_;
+  SharedRows x_, y_;
+  ExpertKernels kernels_;
+  ThreadProducts products_;
+};
+
+// (x, the second operand, dy) -> d kernels.
+template <class Lists>
+class ExpertGradKernel : public Kernel {
+ public:
+  explicit ExpertGradKernel(const KernelArguments& arguments)
+      : lists_(arguments, arguments.outputs[0]),
+        x_(arguments.inputs[0], lists_.rows()),
+        dy_(arguments.inputs[2], lists_.rows()),
+        dkernels_(arguments.outputs[0]),
+        products_(arguments, lists_.rows(), dkernels_.in, dkernels_.out) {}
+
+  void run(const StepContext&) override {
+    products_.for_each_expert(lists_, [&](int64_t expert, int64_t count, const ExpertProducts& products) {
+      products.sum(count, x_, dy_, dkernels_.at(expert));
+    });
+  }
+
+ private:
+  Lists lists_;
+  SharedRows x_, dy_;
+  ExpertKernels dkernels_;
+  ThreadProducts products_;
+};
+
+// Both, for all types that there are.
+template <class Lists, class Own>
+std::vector<NamedKernel> expert_kernels(std::string_view product, std::string_view gradient) {
+  std::vector<NamedKernel> kernels;
+  for (const char* types : {"f32,i32,f32->f32", "bf16,i32,bf16->bf16", "bf16,i32,bf16->f32"}) {
+    kernels.push_back({product, types, construct<ExpertProductKernel<Lists, Own>>});
+    kernels.push_back({gradient, types, construct<ExpertGradKernel<Lists>>});
+  }
+  return kernels;
+}
 
 }  // namespace shardscope

@@ -50,7 +50,7 @@ inline int32_t* TensorView::as<int32_t>() const {
 
 // Everything a kernel knows when it is made; addresses do not change afterwards.
 struct KernelArguments {
-  const Attributes* attributes = nullptr;
+  const Attributes* attributes = nullptr;  // which outlive the kernel
   std::vector<TensorView> inputs;
   std::vector<TensorView> outputs;  // may be the memory of an input, where the op allows in-place
   void* workspace = nullptr;        // 64-byte aligned

@@ -20,35 +20,21 @@ constexpr auto add_scaled_row = vector_versions([]<class T>(const T* x, float sc
 });
 
 template <class T>
-class AccumulateKernel : public Kernel {
- public:
-  explicit AccumulateKernel(const KernelArguments& arguments)
-      : scale_(static_cast<float>(arguments.attributes->as<ScaleAttributes>().scale)),
-        x_(arguments.inputs[0].template as<T>()),
-        y_(arguments.outputs[0].template as<T>()),
-        count_(arguments.outputs[0].count()),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext& context) override {
-    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
-      if (context.first) scale_row(x_ + begin, scale_, y_ + begin, end - begin);
-      else add_scaled_row(x_ + begin, scale_, y_ + begin, end - begin);
-    });
-  }
-
- private:
-  float scale_;
-  const T* x_;
-  T* y_;
-  int64_t count_;
-  int threads_;
-};
+void accumulate_scaled(const KernelArguments& of, const StepContext& context) {
+  const auto scale = static_cast<float>(of.attributes->as<ScaleAttributes>().scale);
+  const T* x = of.inputs[0].as<T>();
+  T* y = of.outputs[0].as<T>();
+  parallel_for(of.threads, of.outputs[0].count(), 1024, [&](int64_t begin, int64_t end, int) {
+    if (context.first) scale_row(x + begin, scale, y + begin, end - begin);
+    else add_scaled_row(x + begin, scale, y + begin, end - begin);
+  });
+}
 
 }  // namespace
 
 std::vector<NamedKernel> accumulate_kernels() {
-  return {{"accumulate", "f32->f32", construct<AccumulateKernel<float>>},
-          {"accumulate", "bf16->bf16", construct<AccumulateKernel<BFloat16>>}};
+  return {{"accumulate", "f32->f32", construct_function<accumulate_scaled<float>>},
+          {"accumulate", "bf16->bf16", construct_function<accumulate_scaled<BFloat16>>}};
 }
 
 std::vector<KernelCase> accumulate_kernel_cases(const CaseSizes& sizes) {

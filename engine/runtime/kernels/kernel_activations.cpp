@@ -1,5 +1,4 @@
 #include <cmath>
-#include <numbers>
 
 #include "engine/ops/clip.h"
 #include "engine/ops/soft_cap.h"

@@ -13,38 +13,25 @@ namespace {
 
 // x -> x of the result's type, rounded to the nearest; a copy where it is x's own.
 template <class From, class To>
-class CastKernel : public Kernel {
- public:
-  explicit CastKernel(const KernelArguments& arguments)
-      : x_(arguments.inputs[0].template as<From>()),
-        y_(arguments.outputs[0].template as<To>()),
-        count_(arguments.outputs[0].count()),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
-      if constexpr (std::is_same_v<From, To>) {
-        std::copy(x_ + begin, x_ + end, y_ + begin);
-      } else {
-        convert(x_ + begin, y_ + begin, end - begin);
-      }
-    });
-  }
-
- private:
-  const From* x_;
-  To* y_;
-  int64_t count_;
-  int threads_;
-};
+void cast(const KernelArguments& of, const StepContext&) {
+  const From* x = of.inputs[0].as<From>();
+  To* y = of.outputs[0].as<To>();
+  parallel_for(of.threads, of.outputs[0].count(), 1024, [&](int64_t begin, int64_t end, int) {
+    if constexpr (std::is_same_v<From, To>) {
+      std::copy(x + begin, x + end, y + begin);
+    } else {
+      convert(x + begin, y + begin, end - begin);
+    }
+  });
+}
 
 }  // namespace
 
 std::vector<NamedKernel> cast_kernels() {
-  return {{"cast", "f32->bf16", construct<CastKernel<float, BFloat16>>},
-          {"cast", "bf16->f32", construct<CastKernel<BFloat16, float>>},
-          {"cast", "f32->f32", construct<CastKernel<float, float>>},
-          {"cast", "bf16->bf16", construct<CastKernel<BFloat16, BFloat16>>}};
+  return {{"cast", "f32->bf16", construct_function<cast<float, BFloat16>>},
+          {"cast", "bf16->f32", construct_function<cast<BFloat16, float>>},
+          {"cast", "f32->f32", construct_function<cast<float, float>>},
+          {"cast", "bf16->bf16", construct_function<cast<BFloat16, BFloat16>>}};
 }
 
 std::vector<KernelCase> cast_kernel_cases(const CaseSizes& sizes) {

@@ -12,30 +12,19 @@ namespace {
 
 // -> the value everywhere.
 template <class T>
-class ConstantKernel : public Kernel {
- public:
-  explicit ConstantKernel(const KernelArguments& arguments)
-      : y_(arguments.outputs[0].template as<T>()), count_(arguments.outputs[0].count()), threads_(arguments.threads) {
-    store(static_cast<float>(arguments.attributes->as<ConstantAttributes>().value), value_);
-  }
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, count_, 1024,
-                 [&](int64_t begin, int64_t end, int) { std::fill(y_ + begin, y_ + end, value_); });
-  }
-
- private:
-  T* y_;
-  int64_t count_;
-  T value_;
-  int threads_;
-};
+void constant(const KernelArguments& of, const StepContext&) {
+  T* y = of.outputs[0].as<T>();
+  T value;
+  store(static_cast<float>(of.attributes->as<ConstantAttributes>().value), value);
+  parallel_for(of.threads, of.outputs[0].count(), 1024,
+               [&](int64_t begin, int64_t end, int) { std::fill(y + begin, y + end, value); });
+}
 
 }  // namespace
 
 std::vector<NamedKernel> constant_kernels() {
-  return {{"constant", "->f32", construct<ConstantKernel<float>>},
-          {"constant", "->bf16", construct<ConstantKernel<BFloat16>>}};
+  return {{"constant", "->f32", construct_function<constant<float>>},
+          {"constant", "->bf16", construct_function<constant<BFloat16>>}};
 }
 
 std::vector<KernelCase> constant_kernel_cases(const CaseSizes& sizes) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "engine/ops/dispatch.h"
@@ -81,119 +80,73 @@ class BlocksOfTokens {
 };
 
 // (choices) -> (counts, dropped).
-class ExpertCountsKernel : public Kernel {
- public:
-  explicit ExpertCountsKernel(const KernelArguments& arguments)
-      : blocks_(arguments.inputs[0], arguments.attributes->as<DispatchAttributes>()),
-        experts_(arguments.attributes->as<DispatchAttributes>().experts),
-        counts_(arguments.outputs[0].i32()),
-        dropped_(arguments.outputs[1].f32()) {}
-
-  void run(const StepContext&) override {
-    int64_t dropped = 0;
-    for (int64_t q = 0; q < blocks_.count(); ++q) dropped += blocks_.count_rows(q, counts_ + q * experts_);
-    *dropped_ = static_cast<float>(dropped);
-  }
-
- private:
-  BlocksOfTokens blocks_;
-  int64_t experts_;
-  int32_t* counts_;
-  float* dropped_;
-};
+void expert_counts(const KernelArguments& of, const StepContext&) {
+  const auto& attributes = of.attributes->as<DispatchAttributes>();
+  const BlocksOfTokens blocks(of.inputs[0], attributes);
+  int64_t dropped = 0;
+  for (int64_t q = 0; q < blocks.count(); ++q)
+    dropped += blocks.count_rows(q, of.outputs[0].i32() + q * attributes.experts);
+  *of.outputs[1].f32() = static_cast<float>(dropped);
+}
 
 // (x, choices, counts) -> rows.
 template <class T>
-class DispatchKernel : public Kernel {
- public:
-  explicit DispatchKernel(const KernelArguments& arguments)
-      : blocks_(arguments.inputs[1], arguments.attributes->as<DispatchAttributes>()),
-        share_(arguments.inputs[0].shape.size() == 3 ? blocks_.k() : 1),
-        width_(arguments.outputs[0].shape.back()),
-        block_(arguments.outputs[0].shape[1] * arguments.outputs[0].shape[2] * width_),
-        x_(arguments.inputs[0].template as<T>()),
-        rows_(arguments.outputs[0].template as<T>()),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, blocks_.count(), 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t q = begin; q < end; ++q) {
-        T* rows = rows_ + q * block_;
-        std::fill_n(rows, block_, T{});
-        blocks_.for_each_row(q, [&](int64_t slot, int64_t row) {
-          if (row >= 0) std::copy_n(x_ + slot / share_ * width_, width_, rows + row * width_);
-        });
-      }
-    });
-  }
-
- private:
-  BlocksOfTokens blocks_;
-  int64_t share_, width_, block_;
-  const T* x_;
-  T* rows_;
-  int threads_;
-};
+void dispatch(const KernelArguments& of, const StepContext&) {
+  const BlocksOfTokens blocks(of.inputs[1], of.attributes->as<DispatchAttributes>());
+  const Shape& shape = of.outputs[0].shape;
+  const int64_t share = of.inputs[0].shape.size() == 3 ? blocks.k() : 1;
+  const int64_t width = shape.back(), block = shape[1] * shape[2] * width;
+  const T* x = of.inputs[0].as<T>();
+  parallel_for(of.threads, blocks.count(), 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t q = begin; q < end; ++q) {
+      T* rows = of.outputs[0].as<T>() + q * block;
+      std::fill_n(rows, block, T{});
+      blocks.for_each_row(q, [&](int64_t slot, int64_t row) {
+        if (row >= 0) std::copy_n(x + slot / share * width, width, rows + row * width);
+      });
+    }
+  });
+}
 
 // (rows, choices, counts) -> y.
 template <class T>
-class CombineKernel : public Kernel {
- public:
-  explicit CombineKernel(const KernelArguments& arguments)
-      : blocks_(arguments.inputs[1], arguments.attributes->as<DispatchAttributes>()),
-        summed_(arguments.attributes->as<DispatchAttributes>().summed),
-        width_(arguments.inputs[0].shape.back()),
-        block_(arguments.inputs[0].shape[1] * arguments.inputs[0].shape[2] * width_),
-        rows_(arguments.inputs[0].template as<T>()),
-        y_(arguments.outputs[0].template as<T>()),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, blocks_.count(), 1, [&](int64_t begin, int64_t end, int) {
-      std::vector<float> sums(static_cast<size_t>(summed_ ? width_ : 0));
-      for (int64_t q = begin; q < end; ++q) gather(q, sums.data());
-    });
-  }
-
- private:
-  void gather(int64_t q, float* sums) const {
-    const T* rows = rows_ + q * block_;
-    const int64_t k = blocks_.k();
-    blocks_.for_each_row(q, [&](int64_t slot, int64_t row) {
-      const T* from = row < 0 ? nullptr : rows + row * width_;
-      if (summed_) return add(from, slot, k, sums);
-      T* y = y_ + slot * width_;
-      if (from) std::copy_n(from, width_, y);
-      else std::fill_n(y, width_, T{});
-    });
-  }
-
+void combine(const KernelArguments& of, const StepContext&) {
+  const auto& attributes = of.attributes->as<DispatchAttributes>();
+  const BlocksOfTokens blocks(of.inputs[1], attributes);
+  const Shape& shape = of.inputs[0].shape;
+  const int64_t width = shape.back(), block = shape[1] * shape[2] * width, k = blocks.k();
+  T* all = of.outputs[0].as<T>();
   // To the sums of the slot's token; behind its last slot they are whole.
-  void add(const T* from, int64_t slot, int64_t k, float* sums) const {
-    if (slot % k == 0) std::fill_n(sums, width_, 0.0f);
+  const auto add = [&](const T* from, int64_t slot, float* sums) {
+    if (slot % k == 0) std::fill_n(sums, width, 0.0f);
     if (from) {
-      for (int64_t i = 0; i < width_; ++i) sums[i] += load(from[i]);
+      for (int64_t i = 0; i < width; ++i) sums[i] += load(from[i]);
     }
     if (slot % k != k - 1) return;
-    for (int64_t i = 0; i < width_; ++i) store(sums[i], y_[slot / k * width_ + i]);
-  }
-
-  BlocksOfTokens blocks_;
-  bool summed_;
-  int64_t width_, block_;
-  const T* rows_;
-  T* y_;
-  int threads_;
-};
+    for (int64_t i = 0; i < width; ++i) store(sums[i], all[slot / k * width + i]);
+  };
+  parallel_for(of.threads, blocks.count(), 1, [&](int64_t begin, int64_t end, int) {
+    std::vector<float> sums(static_cast<size_t>(attributes.summed ? width : 0));
+    for (int64_t q = begin; q < end; ++q) {
+      blocks.for_each_row(q, [&](int64_t slot, int64_t row) {
+        const T* from = row < 0 ? nullptr : of.inputs[0].as<T>() + q * block + row * width;
+        if (attributes.summed) return add(from, slot, sums.data());
+        T* y = all + slot * width;
+        if (from) std::copy_n(from, width, y);
+        else std::fill_n(y, width, T{});
+      });
+    }
+  });
+}
 
 }  // namespace
 
 std::vector<NamedKernel> dispatch_kernels() {
-  return {{"expert_counts", "i32->i32,f32", construct<ExpertCountsKernel>},
-          {"dispatch", "f32,i32,i32->f32", construct<DispatchKernel<float>>},
-          {"dispatch", "bf16,i32,i32->bf16", construct<DispatchKernel<BFloat16>>},
-          {"combine", "f32,i32,i32->f32", construct<CombineKernel<float>>},
-          {"combine", "bf16,i32,i32->bf16", construct<CombineKernel<BFloat16>>}};
+  return {{"expert_counts", "i32->i32,f32", construct_function<expert_counts>},
+          {"dispatch", "f32,i32,i32->f32", construct_function<dispatch<float>>},
+          {"dispatch", "bf16,i32,i32->bf16", construct_function<dispatch<BFloat16>>},
+          {"combine", "f32,i32,i32->f32", construct_function<combine<float>>},
+          {"combine", "bf16,i32,i32->bf16", construct_function<combine<BFloat16>>}};
 }
 
 std::vector<KernelCase> dispatch_kernel_cases(const CaseSizes& sizes) {

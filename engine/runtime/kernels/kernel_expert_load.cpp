@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 
 #include "engine/ops/expert_load.h"
 #include "engine/runtime/kernels/kernel_case.h"
@@ -8,29 +9,18 @@ namespace shardscope {
 
 namespace {
 
-class ExpertLoadKernel : public Kernel {
- public:
-  explicit ExpertLoadKernel(const KernelArguments& arguments)
-      : choices_(arguments.inputs[0].i32()),
-        count_(arguments.inputs[0].count()),
-        load_(arguments.outputs[0].f32()),
-        experts_(arguments.outputs[0].count()) {}
-
-  void run(const StepContext&) override {
-    std::fill_n(load_, experts_, 0.0f);
-    for (int64_t i = 0; i < count_; ++i) ++load_[choices_[i]];
-  }
-
- private:
-  const int32_t* choices_;
-  int64_t count_;
-  float* load_;
-  int64_t experts_;
-};
+void expert_load(const KernelArguments& of, const StepContext&) {
+  const std::span chosen(of.inputs[0].i32(), static_cast<size_t>(of.inputs[0].count()));
+  float* load = of.outputs[0].f32();
+  std::fill_n(load, of.outputs[0].count(), 0.0f);
+  for (const int32_t expert : chosen) ++load[expert];
+}
 
 }  // namespace
 
-std::vector<NamedKernel> expert_load_kernels() { return {{"expert_load", "i32->f32", construct<ExpertLoadKernel>}}; }
+std::vector<NamedKernel> expert_load_kernels() {
+  return {{"expert_load", "i32->f32", construct_function<expert_load>}};
+}
 
 std::vector<KernelCase> expert_load_kernel_cases(const CaseSizes& sizes) {
   if (sizes.dtype != DType::f32) return {};

@@ -52,61 +52,33 @@ class SumOfSquaresKernel : public Kernel {
   std::vector<float> sums_;
 };
 
-class GlobalNormKernel : public Kernel {
- public:
-  explicit GlobalNormKernel(const KernelArguments& arguments) : norm_(arguments.outputs[0].f32()) {
-    for (const TensorView& view : arguments.inputs) sums_.push_back(view.f32());
-  }
+void global_norm(const KernelArguments& of, const StepContext&) {
+  double total = 0;
+  for (const TensorView& sum : of.inputs) total += *sum.f32();
+  *of.outputs[0].f32() = static_cast<float>(std::sqrt(total));
+}
 
-  void run(const StepContext&) override {
-    double total = 0;
-    for (const float* sum : sums_) total += *sum;
-    *norm_ = static_cast<float>(std::sqrt(total));
-  }
-
- private:
-  std::vector<const float*> sums_;
-  float* norm_;
-};
-
-class ClipKernel : public Kernel {
- public:
-  explicit ClipKernel(const KernelArguments& arguments)
-      : x_(arguments.inputs[0].f32()),
-        norm_(arguments.inputs[1].f32()),
-        out_(arguments.outputs[0].f32()),
-        count_(arguments.outputs[0].count()),
-        max_norm_(static_cast<float>(arguments.attributes->as<ClipAttributes>().max_norm)),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext&) override {
-    const float norm = *norm_;
-    const bool as_it_is = norm < max_norm_;
-    if (as_it_is && x_ == out_) return;
-    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
-      if (as_it_is) {
-        std::copy(x_ + begin, x_ + end, out_ + begin);
-      } else {
-        rescale(x_ + begin, norm, max_norm_, end - begin, out_ + begin);
-      }
-    });
-  }
-
- private:
-  const float* x_;
-  const float* norm_;
-  float* out_;
-  int64_t count_;
-  float max_norm_;
-  int threads_;
-};
+void clip_by_global_norm(const KernelArguments& of, const StepContext&) {
+  const float *x = of.inputs[0].f32(), norm = *of.inputs[1].f32();
+  float* out = of.outputs[0].f32();
+  const auto max_norm = static_cast<float>(of.attributes->as<ClipAttributes>().max_norm);
+  const bool as_it_is = norm < max_norm;
+  if (as_it_is && x == out) return;
+  parallel_for(of.threads, of.outputs[0].count(), 1024, [&](int64_t begin, int64_t end, int) {
+    if (as_it_is) {
+      std::copy(x + begin, x + end, out + begin);
+    } else {
+      rescale(x + begin, norm, max_norm, end - begin, out + begin);
+    }
+  });
+}
 
 }  // namespace
 
 std::vector<NamedKernel> global_norm_kernels() {
   return {{"sum_of_squares", "f32->f32", construct<SumOfSquaresKernel>},
-          {"global_norm", "f32...->f32", construct<GlobalNormKernel>},
-          {"clip_by_global_norm", "f32,f32->f32", construct<ClipKernel>}};
+          {"global_norm", "f32...->f32", construct_function<global_norm>},
+          {"clip_by_global_norm", "f32,f32->f32", construct_function<clip_by_global_norm>}};
 }
 
 std::vector<KernelCase> global_norm_kernel_cases(const CaseSizes& sizes) {

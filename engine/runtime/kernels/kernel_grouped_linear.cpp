@@ -1,11 +1,7 @@
-#include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "engine/ops/grouped_linear.h"
 #include "engine/runtime/kernels/expert_products.h"
-#include "engine/runtime/kernels/named_kernel.h"
-#include "engine/runtime/kernels/parallel.h"
 
 namespace shardscope {
 
@@ -14,8 +10,11 @@ namespace {
 // The groups of rows (q, p, c, ...) of the part held here, by counts (q, p, n).
 class RowGroups {
  public:
-  RowGroups(const TensorView& counts, int64_t rows)
-      : counts_(counts.i32()), q_(counts.shape[0]), p_(counts.shape[1]), n_(counts.shape[2]), rows_(rows) {}
+  RowGroups(const KernelArguments& arguments, const TensorView&)
+      : counts_(arguments.inputs[1].i32()), rows_(arguments.inputs[0].shape[2]) {
+    const Shape& shape = arguments.inputs[1].shape;
+    q_ = shape[0], p_ = shape[1], n_ = shape[2];
+  }
 
   int64_t experts() const { return p_ * n_; }
   int64_t rows() const { return q_ * p_ * rows_; }
@@ -42,70 +41,13 @@ class RowGroups {
 
  private:
   const int32_t* counts_;
-  int64_t q_, p_, n_, rows_;
-};
-
-// (rows, counts, kernels) -> rows.
-class GroupedLinearKernel : public Kernel {
- public:
-  explicit GroupedLinearKernel(const KernelArguments& arguments)
-      : transposed_(arguments.attributes->as<GroupedLinearAttributes>().transposed),
-        groups_(arguments.inputs[1], arguments.inputs[0].shape[2]),
-        x_(arguments.inputs[0], groups_.rows()),
-        y_(arguments.outputs[0], groups_.rows()),
-        kernels_(arguments.inputs[2]),
-        products_(arguments, groups_.rows(), kernels_.in, kernels_.out) {}
-
-  void run(const StepContext&) override {
-    groups_.for_each_rest([&](int64_t first, int64_t count) {
-      if (count > 0) std::memset(y_.row(first), 0, static_cast<size_t>(count * y_.bytes));
-    });
-    products_.for_each_expert(groups_, [&](int64_t expert, int64_t count, const ExpertProducts& products) {
-      products.multiply(count, x_, kernels_.at(expert), transposed_, y_);
-    });
-  }
-
- private:
-  bool transposed_;
-  RowGroups groups_;
-  SharedRows x_, y_;
-  ExpertKernels kernels_;
-  ThreadProducts products_;
-};
-
-// (x, counts, dy) -> d kernels.
-class GroupedLinearGradKernel : public Kernel {
- public:
-  explicit GroupedLinearGradKernel(const KernelArguments& arguments)
-      : groups_(arguments.inputs[1], arguments.inputs[0].shape[2]),
-        x_(arguments.inputs[0], groups_.rows()),
-        dy_(arguments.inputs[2], groups_.rows()),
-        dkernels_(arguments.outputs[0]),
-        products_(arguments, groups_.rows(), dkernels_.in, dkernels_.out) {}
-
-  void run(const StepContext&) override {
-    products_.for_each_expert(groups_, [&](int64_t expert, int64_t count, const ExpertProducts& products) {
-      products.sum(count, x_, dy_, dkernels_.at(expert));
-    });
-  }
-
- private:
-  RowGroups groups_;
-  SharedRows x_, dy_;
-  ExpertKernels dkernels_;
-  ThreadProducts products_;
+  int64_t rows_, q_ = 0, p_ = 0, n_ = 0;
 };
 
 }  // namespace
 
 std::vector<NamedKernel> grouped_linear_kernels() {
-  constexpr auto product = construct<GroupedLinearKernel>, gradient = construct<GroupedLinearGradKernel>;
-  return {{"grouped_linear", "f32,i32,f32->f32", product},
-          {"grouped_linear", "bf16,i32,bf16->bf16", product},
-          {"grouped_linear", "bf16,i32,bf16->f32", product},
-          {"grouped_linear_grad", "f32,i32,f32->f32", gradient},
-          {"grouped_linear_grad", "bf16,i32,bf16->bf16", gradient},
-          {"grouped_linear_grad", "bf16,i32,bf16->f32", gradient}};
+  return expert_kernels<RowGroups, GroupedLinearAttributes>("grouped_linear", "grouped_linear_grad");
 }
 
 }  // namespace shardscope

@@ -35,64 +35,29 @@ constexpr auto normalise = vector_versions([](const float* x, RowMoments moments
 });
 
 // x -> sums of x and of x^2 over the columns held here.
-class MomentsKernel : public Kernel {
- public:
-  explicit MomentsKernel(const KernelArguments& arguments)
-      : x_(arguments.inputs[0].f32()),
-        sums_(arguments.outputs[0].f32()),
-        squares_(arguments.outputs[1].f32()),
-        rows_(arguments.outputs[0].count()),
-        columns_(arguments.inputs[0].shape.back()),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
-      moments(x_ + begin * columns_, end - begin, columns_, sums_ + begin, squares_ + begin);
-    });
-  }
-
- private:
-  const float* x_;
-  float* sums_;
-  float* squares_;
-  int64_t rows_, columns_;
-  int threads_;
-};
+void layer_norm_moments(const KernelArguments& of, const StepContext&) {
+  const float* x = of.inputs[0].f32();
+  float *sums = of.outputs[0].f32(), *squares = of.outputs[1].f32();
+  const int64_t columns = of.inputs[0].shape.back();
+  parallel_for(of.threads, of.outputs[0].count(), 16, [&](int64_t begin, int64_t end, int) {
+    moments(x + begin * columns, end - begin, columns, sums + begin, squares + begin);
+  });
+}
 
 // (x, sums, squares, scale, bias) -> y.
-class LayerNormKernel : public Kernel {
- public:
-  explicit LayerNormKernel(const KernelArguments& arguments)
-      : x_(arguments.inputs[0].f32()),
-        moments_(arguments, 1),
-        scale_(arguments.inputs[3].f32()),
-        bias_(arguments.inputs[4].f32()),
-        y_(arguments.outputs[0].f32()),
-        rows_(arguments.inputs[1].count()),
-        columns_(arguments.inputs[0].shape.back()),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
-      normalise(x_, moments_, scale_, bias_, begin, end, columns_, y_);
-    });
-  }
-
- private:
-  const float* x_;
-  RowMoments moments_;
-  const float* scale_;
-  const float* bias_;
-  float* y_;
-  int64_t rows_, columns_;
-  int threads_;
-};
+void layer_norm(const KernelArguments& of, const StepContext&) {
+  const float *x = of.inputs[0].f32(), *scale = of.inputs[3].f32(), *bias = of.inputs[4].f32();
+  const RowMoments moments(of, 1);
+  parallel_for(of.threads, of.inputs[1].count(), 16, [&](int64_t begin, int64_t end, int) {
+    normalise(x, moments, scale, bias, begin, end, of.inputs[0].shape.back(), of.outputs[0].f32());
+  });
+}
 
 }  // namespace
 
 std::vector<NamedKernel> layer_norm_kernels() {
-  return {{"layer_norm_moments", "f32->f32,f32", construct<MomentsKernel>},
-          {"layer_norm", "f32,f32,f32,f32,f32->f32", construct<LayerNormKernel>}};
+  return {{"layer_norm_moments", "f32->f32,f32", construct_function<layer_norm_moments>},
+          {"layer_norm", "f32,f32,f32,f32,f32->f32", construct_function<layer_norm>}};
 }
 
 std::vector<KernelCase> layer_norm_kernel_cases(const CaseSizes& sizes) {

@@ -63,105 +63,44 @@ constexpr auto grad_parameters =
     });
 
 // (dy, x, sums, squares, scale) -> sums over the columns held here of dy scale and of dy scale xhat.
-class GradMomentsKernel : public Kernel {
- public:
-  explicit GradMomentsKernel(const KernelArguments& arguments)
-      : dy_(arguments.inputs[0].f32()),
-        x_(arguments.inputs[1].f32()),
-        moments_(arguments, 2),
-        scale_(arguments.inputs[4].f32()),
-        g1_(arguments.outputs[0].f32()),
-        g2_(arguments.outputs[1].f32()),
-        rows_(arguments.inputs[2].count()),
-        columns_(arguments.inputs[1].shape.back()),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
-      grad_moments(dy_, x_, moments_, scale_, begin, end, columns_, g1_, g2_);
-    });
-  }
-
- private:
-  const float* dy_;
-  const float* x_;
-  RowMoments moments_;
-  const float* scale_;
-  float* g1_;
-  float* g2_;
-  int64_t rows_, columns_;
-  int threads_;
-};
+void layer_norm_grad_moments(const KernelArguments& of, const StepContext&) {
+  const float *dy = of.inputs[0].f32(), *x = of.inputs[1].f32(), *scale = of.inputs[4].f32();
+  const RowMoments moments(of, 2);
+  parallel_for(of.threads, of.inputs[2].count(), 16, [&](int64_t begin, int64_t end, int) {
+    grad_moments(dy, x, moments, scale, begin, end, of.inputs[1].shape.back(), of.outputs[0].f32(),
+                 of.outputs[1].f32());
+  });
+}
 
 // (dy, x, sums, squares, scale, g1, g2) -> dx.
-class GradInputKernel : public Kernel {
- public:
-  explicit GradInputKernel(const KernelArguments& arguments)
-      : dy_(arguments.inputs[0].f32()),
-        x_(arguments.inputs[1].f32()),
-        moments_(arguments, 2),
-        scale_(arguments.inputs[4].f32()),
-        g1_(arguments.inputs[5].f32()),
-        g2_(arguments.inputs[6].f32()),
-        dx_(arguments.outputs[0].f32()),
-        rows_(arguments.inputs[2].count()),
-        columns_(arguments.inputs[1].shape.back()),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
-      grad_input(dy_, x_, moments_, scale_, g1_, g2_, begin, end, columns_, dx_);
-    });
-  }
-
- private:
-  const float* dy_;
-  const float* x_;
-  RowMoments moments_;
-  const float* scale_;
-  const float* g1_;
-  const float* g2_;
-  float* dx_;
-  int64_t rows_, columns_;
-  int threads_;
-};
+void layer_norm_grad_input(const KernelArguments& of, const StepContext&) {
+  const float *dy = of.inputs[0].f32(), *x = of.inputs[1].f32(), *scale = of.inputs[4].f32();
+  const float *g1 = of.inputs[5].f32(), *g2 = of.inputs[6].f32();
+  const RowMoments moments(of, 2);
+  parallel_for(of.threads, of.inputs[2].count(), 16, [&](int64_t begin, int64_t end, int) {
+    grad_input(dy, x, moments, scale, g1, g2, begin, end, of.inputs[1].shape.back(), of.outputs[0].f32());
+  });
+}
 
 // (dy, x, sums, squares) -> (dscale, dbias).
-class GradParametersKernel : public Kernel {
- public:
-  explicit GradParametersKernel(const KernelArguments& arguments)
-      : dy_(arguments.inputs[0].f32()),
-        x_(arguments.inputs[1].f32()),
-        moments_(arguments, 2),
-        dscale_(arguments.outputs[0].f32()),
-        dbias_(arguments.outputs[1].f32()),
-        columns_(arguments.inputs[1].shape.back()),
-        sums_(arguments.inputs[2].count(), columns_, arguments.threads, arguments.workspace) {}
-
-  void run(const StepContext&) override {
-    sums_.run(
-        [&](int64_t first, int64_t last, int64_t column, int64_t width, ColumnSums<2>::Block& part) {
-          grad_parameters(dy_, x_, moments_, columns_, first, last, column, width, part[0], part[1]);
-        },
-        [&](int sum, int64_t column, float total) { (sum == 0 ? dscale_ : dbias_)[column] = total; });
-  }
-
- private:
-  const float* dy_;
-  const float* x_;
-  RowMoments moments_;
-  float* dscale_;
-  float* dbias_;
-  int64_t columns_;
-  ColumnSums<2> sums_;
-};
+void layer_norm_grad_parameters(const KernelArguments& of, const StepContext&) {
+  const float *dy = of.inputs[0].f32(), *x = of.inputs[1].f32();
+  const RowMoments moments(of, 2);
+  const int64_t columns = of.inputs[1].shape.back();
+  ColumnSums<2>(of.inputs[2].count(), columns, of.threads, of.workspace)
+      .run(
+          [&](int64_t first, int64_t last, int64_t column, int64_t width, ColumnSums<2>::Block& part) {
+            grad_parameters(dy, x, moments, columns, first, last, column, width, part[0], part[1]);
+          },
+          [&](int sum, int64_t column, float total) { of.outputs[static_cast<size_t>(sum)].f32()[column] = total; });
+}
 
 }  // namespace
 
 std::vector<NamedKernel> layer_norm_grad_kernels() {
-  return {{"layer_norm_grad_moments", "f32,f32,f32,f32,f32->f32,f32", construct<GradMomentsKernel>},
-          {"layer_norm_grad_input", "f32,f32,f32,f32,f32,f32,f32->f32", construct<GradInputKernel>},
-          {"layer_norm_grad_parameters", "f32,f32,f32,f32->f32,f32", construct<GradParametersKernel>}};
+  return {{"layer_norm_grad_moments", "f32,f32,f32,f32,f32->f32,f32", construct_function<layer_norm_grad_moments>},
+          {"layer_norm_grad_input", "f32,f32,f32,f32,f32,f32,f32->f32", construct_function<layer_norm_grad_input>},
+          {"layer_norm_grad_parameters", "f32,f32,f32,f32->f32,f32", construct_function<layer_norm_grad_parameters>}};
 }
 
 std::vector<KernelCase> layer_norm_grad_kernel_cases(const CaseSizes& sizes) {

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <map>
-#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/runtime/kernels/named_kernel.h"

@@ -223,72 +223,35 @@ class AttentionBlockGradKernel : public Kernel {
   std::vector<TileScratch> scratch_;
 };
 
-class MergeAttentionKernel : public Kernel {
- public:
-  explicit MergeAttentionKernel(const KernelArguments& arguments)
-      : first_(arguments.inputs[0].f32()),
-        first_lse_(arguments.inputs[1].f32()),
-        second_(arguments.inputs[2].f32()),
-        second_lse_(arguments.inputs[3].f32()),
-        context_(arguments.outputs[0].f32()),
-        lse_(arguments.outputs[1].f32()),
-        batch_(arguments.inputs[0].shape[0]),
-        queries_(arguments.inputs[0].shape[1]),
-        heads_(arguments.inputs[0].shape[2]),
-        head_size_(arguments.inputs[0].shape[3]),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, batch_ * heads_ * queries_, 16, [&](int64_t begin, int64_t end, int) {
-      for (int64_t i = begin; i < end; ++i) merge(i);
-    });
-  }
-
- private:
+void merge_attention(const KernelArguments& of, const StepContext&) {
+  const Shape& shape = of.inputs[0].shape;
+  const int64_t queries = shape[1], heads = shape[2], head_size = shape[3];
+  const float *first_context = of.inputs[0].f32(), *first_lse = of.inputs[1].f32();
+  const float *second_context = of.inputs[2].f32(), *second_lse = of.inputs[3].f32();
+  float *context = of.outputs[0].f32(), *lse = of.outputs[1].f32();
   // i: (b, h, q).
-  void merge(int64_t i) const {
-    const int64_t b = i / (heads_ * queries_), h = i / queries_ % heads_, q = i % queries_;
-    const int64_t at = ((b * queries_ + q) * heads_ + h) * head_size_;
-    const float one = first_lse_[i], other = second_lse_[i], top = std::max(one, other);
+  const auto merge = [&](int64_t i) {
+    const int64_t b = i / (heads * queries), h = i / queries % heads, q = i % queries;
+    const int64_t at = ((b * queries + q) * heads + h) * head_size;
+    const float one = first_lse[i], other = second_lse[i], top = std::max(one, other);
     const float first = std::exp(one - top), second = std::exp(other - top), sum = first + second;
-    for (int64_t d = at; d < at + head_size_; ++d) {
-      context_[d] = (first * first_[d] + second * second_[d]) / sum;
+    for (int64_t d = at; d < at + head_size; ++d) {
+      context[d] = (first * first_context[d] + second * second_context[d]) / sum;
     }
-    lse_[i] = top + std::log(sum);
-  }
-
-  const float* first_;
-  const float* first_lse_;
-  const float* second_;
-  const float* second_lse_;
-  float* context_;
-  float* lse_;
-  int64_t batch_, queries_, heads_, head_size_;
-  int threads_;
-};
+    lse[i] = top + std::log(sum);
+  };
+  parallel_for(of.threads, shape[0] * heads * queries, 16, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) merge(i);
+  });
+}
 
 // Its last two operands, which mostly lie in the memory of its results.
-class RingAttentionKernel : public Kernel {
- public:
-  explicit RingAttentionKernel(const KernelArguments& arguments) {
-    for (size_t i = 0; i < 2; ++i) {
-      copies_.push_back({arguments.outputs[i].f32(), arguments.inputs[3 + i].f32(), arguments.outputs[i].count()});
-    }
+void ring_attention(const KernelArguments& of, const StepContext&) {
+  for (size_t i = 0; i < 2; ++i) {
+    const float* from = of.inputs[3 + i].f32();
+    if (from != of.outputs[i].f32()) std::copy_n(from, of.outputs[i].count(), of.outputs[i].f32());
   }
-  void run(const StepContext&) override {
-    for (const auto& [to, from, count] : copies_) {
-      if (to != from) std::copy_n(from, count, to);
-    }
-  }
-
- private:
-  struct Copy {
-    float* to;
-    const float* from;
-    int64_t count;
-  };
-  std::vector<Copy> copies_;
-};
+}
 
 class RollKernel : public Kernel {
  public:
@@ -364,8 +327,8 @@ std::vector<NamedKernel> ring_attention_kernels() {
           {"attention_block", "f32,f32,f32->f32,f32", construct<AttentionBlockKernel>},
           {"attention_block_grad", "f32,f32,f32,f32,f32,f32->f32,f32,f32", construct<AttentionBlockGradKernel>},
           {"attention_block_grad", "f32,f32,f32,f32,f32,f32,f32->f32,f32,f32", construct<AttentionBlockGradKernel>},
-          {"merge_attention", "f32,f32,f32,f32->f32,f32", construct<MergeAttentionKernel>},
-          {"ring_attention", "f32,f32,f32,f32,f32->f32,f32", construct<RingAttentionKernel>}};
+          {"merge_attention", "f32,f32,f32,f32->f32,f32", construct_function<merge_attention>},
+          {"ring_attention", "f32,f32,f32,f32,f32->f32,f32", construct_function<ring_attention>}};
 }
 
 std::vector<KernelCase> ring_attention_kernel_cases(const CaseSizes& sizes) {

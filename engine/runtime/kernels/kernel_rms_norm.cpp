@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 
 #include "engine/base/vector_versions.h"
@@ -81,135 +80,76 @@ constexpr auto grad_scale =
       }
     });
 
-// A kernel over rows of `columns` numbers, of which the operand `x` has as many as are held here.
-class RowKernel : public Kernel {
- protected:
-  RowKernel(const KernelArguments& arguments, size_t x)
-      : x_(arguments.inputs[x].f32()),
-        columns_(arguments.inputs[x].shape.back()),
-        rows_(columns_ == 0 ? 0 : arguments.inputs[x].count() / columns_),
-        threads_(arguments.threads) {}
-
-  const float* x_;
-  int64_t columns_, rows_;
-  int threads_;
+// Of an operand the columns held here, and the rows.
+struct RowsHeld {
+  explicit RowsHeld(const TensorView& x) : columns(x.shape.back()), rows(columns == 0 ? 0 : x.count() / columns) {}
+  int64_t columns, rows;
 };
 
 // x -> squares.
-class SquaresKernel : public RowKernel {
- public:
-  explicit SquaresKernel(const KernelArguments& arguments)
-      : RowKernel(arguments, 0), squares_(arguments.outputs[0].f32()) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
-      sum_squares(x_ + begin * columns_, end - begin, columns_, squares_ + begin);
-    });
-  }
-
- private:
-  float* squares_;
-};
+void rms_norm_squares(const KernelArguments& of, const StepContext&) {
+  const float* x = of.inputs[0].f32();
+  float* squares = of.outputs[0].f32();
+  const RowsHeld held(of.inputs[0]);
+  parallel_for(of.threads, held.rows, 16, [&](int64_t begin, int64_t end, int) {
+    sum_squares(x + begin * held.columns, end - begin, held.columns, squares + begin);
+  });
+}
 
 // (x, gamma, squares) -> y.
-class RmsNormKernel : public RowKernel {
- public:
-  explicit RmsNormKernel(const KernelArguments& arguments)
-      : RowKernel(arguments, 0),
-        gamma_(arguments.inputs[1].f32()),
-        scale_(arguments, 2),
-        y_(arguments.outputs[0].f32()) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, rows_, 16,
-                 [&](int64_t begin, int64_t end, int) { rms_normalise(x_, gamma_, scale_, begin, end, columns_, y_); });
-  }
-
- private:
-  const float* gamma_;
-  RowScale scale_;
-  float* y_;
-};
+void rms_norm(const KernelArguments& of, const StepContext&) {
+  const float *x = of.inputs[0].f32(), *gamma = of.inputs[1].f32();
+  const RowScale scale(of, 2);
+  const RowsHeld held(of.inputs[0]);
+  parallel_for(of.threads, held.rows, 16, [&](int64_t begin, int64_t end, int) {
+    rms_normalise(x, gamma, scale, begin, end, held.columns, of.outputs[0].f32());
+  });
+}
 
 // (dy, x, gamma) -> products.
-class GradProductKernel : public RowKernel {
- public:
-  explicit GradProductKernel(const KernelArguments& arguments)
-      : RowKernel(arguments, 1),
-        dy_(arguments.inputs[0].f32()),
-        gamma_(arguments.inputs[2].f32()),
-        products_(arguments.outputs[0].f32()) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
-      sum_products(dy_ + begin * columns_, x_ + begin * columns_, gamma_, end - begin, columns_, products_ + begin);
-    });
-  }
-
- private:
-  const float* dy_;
-  const float* gamma_;
-  float* products_;
-};
+void rms_norm_grad_product(const KernelArguments& of, const StepContext&) {
+  const float *dy = of.inputs[0].f32(), *x = of.inputs[1].f32(), *gamma = of.inputs[2].f32();
+  float* products = of.outputs[0].f32();
+  const RowsHeld held(of.inputs[1]);
+  parallel_for(of.threads, held.rows, 16, [&](int64_t begin, int64_t end, int) {
+    const int64_t at = begin * held.columns;
+    sum_products(dy + at, x + at, gamma, end - begin, held.columns, products + begin);
+  });
+}
 
 // (dy, x, gamma, squares, products) -> dx.
-class RmsGradInputKernel : public RowKernel {
- public:
-  explicit RmsGradInputKernel(const KernelArguments& arguments)
-      : RowKernel(arguments, 1),
-        dy_(arguments.inputs[0].f32()),
-        gamma_(arguments.inputs[2].f32()),
-        scale_(arguments, 3),
-        products_(arguments.inputs[4].f32()),
-        dx_(arguments.outputs[0].f32()) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
-      rms_grad_input(dy_, x_, gamma_, scale_, products_, begin, end, columns_, dx_);
-    });
-  }
-
- private:
-  const float* dy_;
-  const float* gamma_;
-  RowScale scale_;
-  const float* products_;
-  float* dx_;
-};
+void rms_norm_grad_input(const KernelArguments& of, const StepContext&) {
+  const float *dy = of.inputs[0].f32(), *x = of.inputs[1].f32(), *gamma = of.inputs[2].f32();
+  const float* products = of.inputs[4].f32();
+  const RowScale scale(of, 3);
+  const RowsHeld held(of.inputs[1]);
+  parallel_for(of.threads, held.rows, 16, [&](int64_t begin, int64_t end, int) {
+    rms_grad_input(dy, x, gamma, scale, products, begin, end, held.columns, of.outputs[0].f32());
+  });
+}
 
 // (dy, x, squares) -> d gamma.
-class GradScaleKernel : public RowKernel {
- public:
-  explicit GradScaleKernel(const KernelArguments& arguments)
-      : RowKernel(arguments, 1),
-        dy_(arguments.inputs[0].f32()),
-        scale_(arguments, 2),
-        dgamma_(arguments.outputs[0].f32()),
-        sums_(rows_, columns_, threads_, arguments.workspace) {}
-
-  void run(const StepContext&) override {
-    sums_.run(
-        [&](int64_t first, int64_t last, int64_t column, int64_t width, ColumnSums<1>::Block& part) {
-          grad_scale(dy_, x_, scale_, columns_, first, last, column, width, part[0]);
-        },
-        [&](int, int64_t column, float total) { dgamma_[column] = total; });
-  }
-
- private:
-  const float* dy_;
-  RowScale scale_;
-  float* dgamma_;
-  ColumnSums<1> sums_;
-};
+void rms_norm_grad_scale(const KernelArguments& of, const StepContext&) {
+  const float *dy = of.inputs[0].f32(), *x = of.inputs[1].f32();
+  float* dgamma = of.outputs[0].f32();
+  const RowScale scale(of, 2);
+  const RowsHeld held(of.inputs[1]);
+  ColumnSums<1>(held.rows, held.columns, of.threads, of.workspace)
+      .run(
+          [&](int64_t first, int64_t last, int64_t column, int64_t width, ColumnSums<1>::Block& part) {
+            grad_scale(dy, x, scale, held.columns, first, last, column, width, part[0]);
+          },
+          [&](int, int64_t column, float total) { dgamma[column] = total; });
+}
 
 }  // namespace
 
 std::vector<NamedKernel> rms_norm_kernels() {
-  return {{"rms_norm_squares", "f32->f32", construct<SquaresKernel>},
-          {"rms_norm", "f32,f32,f32->f32", construct<RmsNormKernel>},
-          {"rms_norm_grad_product", "f32,f32,f32->f32", construct<GradProductKernel>},
-          {"rms_norm_grad_input", "f32,f32,f32,f32,f32->f32", construct<RmsGradInputKernel>},
-          {"rms_norm_grad_scale", "f32,f32,f32->f32", construct<GradScaleKernel>}};
+  return {{"rms_norm_squares", "f32->f32", construct_function<rms_norm_squares>},
+          {"rms_norm", "f32,f32,f32->f32", construct_function<rms_norm>},
+          {"rms_norm_grad_product", "f32,f32,f32->f32", construct_function<rms_norm_grad_product>},
+          {"rms_norm_grad_input", "f32,f32,f32,f32,f32->f32", construct_function<rms_norm_grad_input>},
+          {"rms_norm_grad_scale", "f32,f32,f32->f32", construct_function<rms_norm_grad_scale>}};
 }
 
 std::vector<KernelCase> rms_norm_kernel_cases(const CaseSizes& sizes) {

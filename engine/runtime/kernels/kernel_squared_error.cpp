@@ -60,39 +60,20 @@ class SquaredErrorKernel : public Kernel {
 };
 
 // (x, y, cotangent of the loss) -> d x = 2 (x - y) scale cotangent; d y is its negative.
-class SquaredErrorGradKernel : public Kernel {
- public:
-  explicit SquaredErrorGradKernel(const KernelArguments& arguments)
-      : x_(arguments.inputs[0].f32()),
-        y_(arguments.inputs[1].f32()),
-        cotangent_(arguments.inputs[2].f32()),
-        dx_(arguments.outputs[0].f32()),
-        count_(arguments.outputs[0].count()),
-        scale_(arguments.attributes->as<ScaleAttributes>().scale),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext&) override {
-    const float scale = static_cast<float>(2 * scale_ * *cotangent_);
-    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
-      scaled_difference(x_ + begin, y_ + begin, scale, end - begin, dx_ + begin);
-    });
-  }
-
- private:
-  const float* x_;
-  const float* y_;
-  const float* cotangent_;
-  float* dx_;
-  int64_t count_;
-  double scale_;
-  int threads_;
-};
+void squared_error_grad(const KernelArguments& of, const StepContext&) {
+  const float *x = of.inputs[0].f32(), *y = of.inputs[1].f32();
+  float* dx = of.outputs[0].f32();
+  const auto scale = static_cast<float>(2 * of.attributes->as<ScaleAttributes>().scale * *of.inputs[2].f32());
+  parallel_for(of.threads, of.outputs[0].count(), 1024, [&](int64_t begin, int64_t end, int) {
+    scaled_difference(x + begin, y + begin, scale, end - begin, dx + begin);
+  });
+}
 
 }  // namespace
 
 std::vector<NamedKernel> squared_error_kernels() {
   return {{"squared_error", "f32,f32->f32", construct<SquaredErrorKernel>},
-          {"squared_error_grad", "f32,f32,f32->f32", construct<SquaredErrorGradKernel>}};
+          {"squared_error_grad", "f32,f32,f32->f32", construct_function<squared_error_grad>}};
 }
 
 std::vector<KernelCase> squared_error_kernel_cases(const CaseSizes& sizes) {

@@ -8,83 +8,56 @@ namespace shardscope {
 
 namespace {
 
-// (slots, weights) -> sums.
-class WeightedSumKernel : public Kernel {
- public:
-  explicit WeightedSumKernel(const KernelArguments& arguments)
-      : slots_(arguments.inputs[0].f32()),
-        weights_(arguments.inputs[1].f32()),
-        sums_(arguments.outputs[0].f32()),
-        count_(arguments.inputs[0].shape[2]),
-        width_(arguments.inputs[0].shape[3]),
-        rows_(arguments.inputs[0].shape[0] * arguments.inputs[0].shape[1]),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, rows_, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t row = begin; row < end; ++row) {
-        float* sum = sums_ + row * width_;
-        std::fill_n(sum, width_, 0.0f);
-        for (int64_t k = 0; k < count_; ++k) {
-          const float weight = weights_[row * count_ + k];
-          const float* slot = slots_ + (row * count_ + k) * width_;
-          for (int64_t d = 0; d < width_; ++d) sum[d] += weight * slot[d];
-        }
-      }
-    });
-  }
-
- private:
-  const float *slots_, *weights_;
-  float* sums_;
-  int64_t count_, width_, rows_;
-  int threads_;
+// Sizes of slots (b, s, k, d).
+struct SlotShape {
+  explicit SlotShape(const TensorView& slots)
+      : rows(slots.shape[0] * slots.shape[1]), count(slots.shape[2]), width(slots.shape[3]) {}
+  int64_t rows, count, width;
 };
+
+// (slots, weights) -> sums.
+void weighted_sum(const KernelArguments& of, const StepContext&) {
+  const SlotShape shape(of.inputs[0]);
+  const float *slots = of.inputs[0].f32(), *weights = of.inputs[1].f32();
+  float* sums = of.outputs[0].f32();
+  parallel_for(of.threads, shape.rows, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t row = begin; row < end; ++row) {
+      float* sum = sums + row * shape.width;
+      std::fill_n(sum, shape.width, 0.0f);
+      for (int64_t k = 0; k < shape.count; ++k) {
+        const float weight = weights[row * shape.count + k];
+        const float* slot = slots + (row * shape.count + k) * shape.width;
+        for (int64_t d = 0; d < shape.width; ++d) sum[d] += weight * slot[d];
+      }
+    }
+  });
+}
 
 // (slots, weights, dy) -> (d slots, d weights).
-class WeightedSumGradKernel : public Kernel {
- public:
-  explicit WeightedSumGradKernel(const KernelArguments& arguments)
-      : slots_(arguments.inputs[0].f32()),
-        weights_(arguments.inputs[1].f32()),
-        dy_(arguments.inputs[2].f32()),
-        dslots_(arguments.outputs[0].f32()),
-        dweights_(arguments.outputs[1].f32()),
-        count_(arguments.inputs[0].shape[2]),
-        width_(arguments.inputs[0].shape[3]),
-        rows_(arguments.inputs[0].shape[0] * arguments.inputs[0].shape[1]),
-        threads_(arguments.threads) {}
-
-  void run(const StepContext&) override {
-    parallel_for(threads_, rows_, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t slot = begin * count_; slot < end * count_; ++slot) differentiate(slot);
-    });
-  }
-
- private:
-  void differentiate(int64_t slot) const {
-    const float *values = slots_ + slot * width_, *dy = dy_ + slot / count_ * width_;
-    const float weight = weights_[slot];
-    float* dvalues = dslots_ + slot * width_;
-    float product = 0;
-    for (int64_t d = 0; d < width_; ++d) {
-      product += values[d] * dy[d];
-      dvalues[d] = weight * dy[d];
+void weighted_sum_grad(const KernelArguments& of, const StepContext&) {
+  const SlotShape shape(of.inputs[0]);
+  const float *slots = of.inputs[0].f32(), *weights = of.inputs[1].f32(), *all_dy = of.inputs[2].f32();
+  float *dslots = of.outputs[0].f32(), *dweights = of.outputs[1].f32();
+  parallel_for(of.threads, shape.rows, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t slot = begin * shape.count; slot < end * shape.count; ++slot) {
+      const float *values = slots + slot * shape.width, *dy = all_dy + slot / shape.count * shape.width;
+      const float weight = weights[slot];
+      float* dvalues = dslots + slot * shape.width;
+      float product = 0;
+      for (int64_t d = 0; d < shape.width; ++d) {
+        product += values[d] * dy[d];
+        dvalues[d] = weight * dy[d];
+      }
+      dweights[slot] = product;
     }
-    dweights_[slot] = product;
-  }
-
-  const float *slots_, *weights_, *dy_;
-  float *dslots_, *dweights_;
-  int64_t count_, width_, rows_;
-  int threads_;
-};
+  });
+}
 
 }  // namespace
 
 std::vector<NamedKernel> weighted_sum_kernels() {
-  return {{"weighted_sum", "f32,f32->f32", construct<WeightedSumKernel>},
-          {"weighted_sum_grad", "f32,f32,f32->f32,f32", construct<WeightedSumGradKernel>}};
+  return {{"weighted_sum", "f32,f32->f32", construct_function<weighted_sum>},
+          {"weighted_sum_grad", "f32,f32,f32->f32,f32", construct_function<weighted_sum_grad>}};
 }
 
 std::vector<KernelCase> weighted_sum_kernel_cases(const CaseSizes& sizes) {

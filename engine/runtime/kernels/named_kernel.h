@@ -23,4 +23,18 @@ std::unique_ptr<Kernel> construct(const KernelArguments& arguments) {
   return std::make_unique<T>(arguments);
 }
 
+// Of a kernel that keeps nothing but its arguments: `function` is called with them and the StepContext.
+template <auto function>
+std::unique_ptr<Kernel> construct_function(const KernelArguments& arguments) {
+  class FunctionKernel : public Kernel {
+   public:
+    explicit FunctionKernel(const KernelArguments& of) : arguments_(of) {}
+    void run(const StepContext& context) override { function(arguments_, context); }
+
+   private:
+    const KernelArguments arguments_;
+  };
+  return std::make_unique<FunctionKernel>(arguments);
+}
+
 }  // namespace shardscope
