@@ -40,7 +40,7 @@ struct CheckpointState {
   std::string name;  // "params/Dense_0/kernel", "optimizer/mu/params/Dense_0/kernel"
   TensorType type;   // of the whole array
   bool parameter = false;
-  std::vector<CheckpointPiece> pieces;  // each element is in one
+  std::vector<CheckpointPiece> pieces = {};  // each element is in one
   bool operator==(const CheckpointState&) const = default;
 };
 

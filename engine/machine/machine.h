@@ -49,8 +49,8 @@ struct ProductRate {
   std::vector<ProductSample> efficiency;       // of plain products
   std::vector<ProductSample> transposed_left;  // of those whose left operand is stored transposed; empty: as plain
   std::string source;
-  int units = 1;                   // of the device that tiles are spread over
-  std::vector<ProductTile> tiles;  // kernels to choose from
+  int units = 1;                        // of the device that tiles are spread over
+  std::vector<ProductTile> tiles = {};  // kernels to choose from
   bool operator==(const ProductRate&) const = default;
 };
 

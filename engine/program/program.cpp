@@ -25,6 +25,7 @@ class Verification {
       for (const Instruction& instruction : task.instructions) {
         group(instruction);
         stage(task, instruction);
+        moved(instruction);
         partial_sums(instruction);
       }
       collectives(task);
@@ -65,6 +66,12 @@ class Verification {
         }
       }
     }
+  }
+
+  void moved(const Instruction& instruction) const {
+    const size_t arrays = instruction.moved().size();
+    if (arrays > instruction.operands().size() || arrays > instruction.destinations().size())
+      fail("it says why more arrays are moved than it has", text_.instruction(instruction));
   }
 
   // A start has one done, which defines what it writes.

@@ -46,9 +46,10 @@ inline constexpr size_t most_open_collectives = 16;
 
 // Throws Failure where a sequence uses a value before it is made, or a sum over microbatches before its last term;
 // where local shapes disagree with shardings, a collective's group is not listed, a task's inputs or outputs are not
-// those that it names, an instruction uses what another stage holds, the ends of a channel disagree, a partial sum
-// reaches an op that is not linear in it, a start has no done, the order of a task breaks a dependency
-// (dependencies.h), or collectives of a group are too many at a time or done in another order than started.
+// those that it names, an instruction uses what another stage holds or says why more arrays are moved than it has, the
+// ends of a channel disagree, a partial sum reaches an op that is not linear in it, a start has no done, the order of a
+// task breaks a dependency (dependencies.h), or collectives of a group are too many at a time or done in another order
+// than started.
 void verify(const Program& program, const Graph& graph, const Mesh& mesh);
 
 }  // namespace shardscope

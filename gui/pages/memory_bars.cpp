@@ -67,9 +67,9 @@ MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : TipWidget(parent
 void MemoryBars::showEvent(QShowEvent*) { take_rows(); }
 
 void MemoryBars::take_rows() {
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  plan_ = workspace_.planner.plan();
   update();
-  std::vector<DeviceRow> rows = plan ? equal_devices(*plan, workspace_.matching_run()) : std::vector<DeviceRow>();
+  std::vector<DeviceRow> rows = plan_ ? equal_devices(*plan_, workspace_.matching_run()) : std::vector<DeviceRow>();
   are_all_ = rows.size() <= most_rows || is_in_picture(*this);
   if (!are_all_) rows.resize(most_rows);
   if (rows == rows_) return;
@@ -92,9 +92,8 @@ QSize MemoryBars::minimumSizeHint() const {
 }
 
 QString MemoryBars::title() const {
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  QString text = plan && !plan->stack.runs_here() ? tr("planned peak, as %1 holds it").arg(qt(plan->stack.name))
-                                                  : tr("planned arena at its fullest instruction");
+  QString text = plan_ && !plan_->stack.runs_here() ? tr("planned peak, as %1 holds it").arg(qt(plan_->stack.name))
+                                                    : tr("planned arena at its fullest instruction");
   if (!are_all_) text += tr("; the first %1 rows").arg(most_rows);
   return text;
 }
@@ -119,19 +118,17 @@ int MemoryBars::marked_row() const {
 
 double MemoryBars::widest_bytes() const {
   constexpr double farthest_limit = 4;  // of what is held; a limit further off is not drawn
-  const Plan& plan = *workspace_.planner.plan();
-  double widest = std::max<double>(1, double(plan.totals.device_bytes));
+  double widest = std::max<double>(1, double(plan_->totals.device_bytes));
   for (const DeviceRow& row : rows_) widest = std::max(widest, double(row.measured));
-  const auto limit = double(plan.memory_limit_bytes);
+  const auto limit = double(plan_->memory_limit_bytes);
   return limit < farthest_limit * widest ? std::max(widest, limit) : widest;
 }
 
 void MemoryBars::paint_limit(QPainter& painter, double scale) const {
-  const Plan& plan = *workspace_.planner.plan();
-  const double limit = double(plan.memory_limit_bytes) * scale;
+  const double limit = double(plan_->memory_limit_bytes) * scale;
   const QRectF first = bar_place(0), last = bar_place(static_cast<int>(rows_.size()) - 1);
   if (limit <= 0 || limit > first.width() * 1.0001) return;
-  const bool fits = plan.totals.device_bytes <= plan.memory_limit_bytes;
+  const bool fits = plan_->totals.device_bytes <= plan_->memory_limit_bytes;
   painter.setPen(QPen(fits ? theme().muted : theme().error, 2, Qt::DashLine));
   painter.drawLine(QPointF(first.x() + limit, first.top() - 3), QPointF(first.x() + limit, last.bottom() + 3));
 }
@@ -189,15 +186,14 @@ void MemoryLegend::paintEvent(QPaintEvent*) {
 void MemoryBars::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  if (!plan) return paint_no_plan(painter, rect(), workspace_.planner);
+  if (!plan_) return paint_no_plan(painter, rect(), workspace_.planner);
   painter.setRenderHint(QPainter::Antialiasing);
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   painter.setFont(small_font());
   const double scale = bar_place(0).width() / widest_bytes();
   painter.setPen(theme().muted);
   painter.drawText(QRectF(0, 8, left_ - 12, 20), Qt::AlignRight | Qt::AlignVCenter,
-                   plan->mesh.device_count() == 1 ? tr("device") : tr("devices"));
+                   plan_->mesh.device_count() == 1 ? tr("device") : tr("devices"));
   painter.drawText(QRectF(left_, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter, title());
   painter.drawText(QRectF(width() - totals_width + 12, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("planned"));
   painter.drawText(QRectF(width() - totals_width + 106, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("measured"));
@@ -205,12 +201,12 @@ void MemoryBars::paintEvent(QPaintEvent*) {
   for (int r = 0; r < std::ssize(rows_); ++r) {
     const DeviceRow& row = rows_[static_cast<size_t>(r)];
     const QRectF place = bar_place(r);
-    const PlanTotals& totals = totals_of(*plan, row);
+    const PlanTotals& totals = totals_of(*plan_, row);
     if (r == marked)
       painter.fillRect(QRectF(0, place.y() - 3, width(), device_row_height), mix(theme().base, theme().accent, 0.14));
     if (row.devices.size() == 1)
       paint_tones(painter, QRectF(left_ - 18, place.y() + 2, 12, place.height() - 4),
-                  device_tones(plan->mesh, row.devices.front()), theme());
+                  device_tones(plan_->mesh, row.devices.front()), theme());
     painter.setPen(theme().text);
     painter.drawText(QRectF(0, place.y() - 3, left_ - (row.devices.size() == 1 ? 24 : 12), device_row_height),
                      Qt::AlignRight | Qt::AlignVCenter, devices_text(row.devices));
@@ -246,23 +242,22 @@ void MemoryBars::paintEvent(QPaintEvent*) {
 QString MemoryBars::tip_at(const QPointF& point) {
   const DeviceRow* row = row_under(point);
   if (!row) return {};
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  const PlanTotals& totals = totals_of(*plan, *row);
+  const PlanTotals& totals = totals_of(*plan_, *row);
   const QString devices = row->devices.size() == 1 ? tr("Device %1").arg(row->devices.front())
                                                    : tr("Each of devices %1").arg(qt(device_text(row->devices)));
   const QString total = qt(exact_bytes(double(totals.device_bytes)));
-  const bool runs_here = plan->stack.runs_here();
+  const bool runs_here = plan_->stack.runs_here();
   QStringList lines{runs_here ? tr("%1: arena of %2").arg(devices, total)
-                              : tr("%1: %2, as %3 holds it").arg(devices, total, qt(plan->stack.name))};
-  if (plan->program.stages > 1) lines << tr("stage %1 of the pipeline").arg(row->stage);
+                              : tr("%1: %2, as %3 holds it").arg(devices, total, qt(plan_->stack.name))};
+  if (plan_->program.stages > 1) lines << tr("stage %1 of the pipeline").arg(row->stage);
   for (int i = 0; i < memory_category_count; ++i)
     lines << tr("%1: %2").arg(qt(name(static_cast<MemoryCategory>(i))),
                               qt(exact_bytes(double(totals.device_memory[static_cast<size_t>(i)]))));
   if (runs_here) lines << tr("live at once, at least: %1").arg(qt(exact_bytes(double(totals.live_lower_bound))));
   else lines << tr("allocator and libraries: %1").arg(qt(exact_bytes(double(totals.allocator_bytes))));
-  if (plan->memory_limit_bytes > 0)
+  if (plan_->memory_limit_bytes > 0)
     lines << tr("a device may hold %1 (the dashed line, where it is near)")
-                 .arg(qt(exact_bytes(double(plan->memory_limit_bytes))));
+                 .arg(qt(exact_bytes(double(plan_->memory_limit_bytes))));
   if (row->measured > 0)
     lines << tr("measured: %1 (%2)")
                  .arg(qt(exact_bytes(double(row->measured))),

@@ -2,6 +2,7 @@
 
 #include <QPainter>
 #include <QWidget>
+#include <memory>
 #include <vector>
 
 #include "gui/look/tip_widget.h"
@@ -70,7 +71,8 @@ class MemoryBars : public TipWidget {
   void paint_limit(QPainter& painter, double scale) const;
 
   Workspace& workspace_;
-  std::vector<DeviceRow> rows_;  // the first of them; all in a picture
+  std::shared_ptr<const Plan> plan_;  // of the rows: the planner has another before it is delivered
+  std::vector<DeviceRow> rows_;       // the first of them; all in a picture
   bool are_all_ = true;
   int left_ = 0;
 };

@@ -45,10 +45,10 @@ int run_long_form(LongForm form) {
   const std::regex only(form.only);
   std::vector<Target> targets = all_targets();
   std::erase_if(targets, [&](const Target& target) { return !std::regex_search(target.name, only); });
-  form.campaign.inputs = form.inputs / std::max<int64_t>(1, std::ssize(targets));
   int64_t findings = 0;
   std::string table;
   for (const Target& target : targets) {
+    form.campaign.inputs = form.inputs / std::ssize(targets) / target.dearness;
     const TargetResult result = run_campaign(target, form.campaign);
     table += line_of(result);
     fmt::print(stderr, "{}", line_of(result));
@@ -93,10 +93,11 @@ class FuzzTest : public QObject {
 
   void no_input_ends_the_program_or_is_refused_without_a_place() {
     QFETCH(int, index);
+    const Target target = all_targets()[static_cast<size_t>(index)];
     Campaign campaign;
-    campaign.inputs = 1500;
+    campaign.inputs = 1500 / target.dearness;
     campaign.seconds = 60;
-    const TargetResult result = run_campaign(all_targets()[static_cast<size_t>(index)], campaign);
+    const TargetResult result = run_campaign(target, campaign);
     QVERIFY2(result.findings.empty(), result.findings.empty() ? "" : text_of(result.findings[0]).c_str());
   }
 };

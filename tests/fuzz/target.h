@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct Target {
   std::vector<std::string> corpus;  // inputs of which mutants are made
   std::function<std::string(const std::string& input, Random&)> mutate;
   std::function<Answer(const std::string& input)> run;  // may throw: that is a fault too
+  int64_t dearness = 1;                                 // of an input: it gets this many times fewer than others
 };
 
 std::vector<Target> all_targets();

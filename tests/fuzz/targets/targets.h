@@ -7,6 +7,7 @@ namespace shardscope::fuzz {
 // Each in the file of its name.
 Target run_files();
 Target assignments();
+Target linted_runs();  // in lint
 Target specs();
 Target machines();
 Target messages();
