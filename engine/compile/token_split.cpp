@@ -42,7 +42,7 @@ bool is_rows(const SpecTarget& target) {
 bool has_length(const SpecTarget& target) { return target.logical.size() > 1 && target.logical[1] == "length"; }
 
 bool is_kernels_of_experts(const SpecTarget& target) {
-  return target.kind == SpecKind::parameter && target.logical.size() == 3 && target.logical[0] == "experts";
+  return target.kind == SpecKind::parameter && target.logical.size() >= 3 && target.logical[0] == "experts";
 }
 
 bool has_experts(const std::vector<SpecTarget>& targets) { return std::ranges::any_of(targets, is_kernels_of_experts); }
