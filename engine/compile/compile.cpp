@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "engine/compile/describe.h"
 #include "engine/compile/metric_outputs.h"
@@ -160,9 +161,9 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   problem.microbatches = config.schedule.microbatches;
   problem.staged = staged;
   plan.memory_limit_bytes = memory_limit(config.sharding, prices.machine());
-  // Of what another software stack holds, the layout search knows nothing.
-  if (plan.stack.runs_here()) problem.memory_limit_bytes = plan.memory_limit_bytes;
-  const Scheduling scheduling{plan.memory_limit_bytes, config.schedule.overlap};
+  // Of what another software stack holds, the layout search knows nothing, and arenas are not what it holds.
+  Scheduling scheduling{std::numeric_limits<int64_t>::max(), config.schedule.overlap};
+  if (plan.stack.runs_here()) problem.memory_limit_bytes = scheduling.memory_limit_bytes = plan.memory_limit_bytes;
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made =
         plan.as_written ? lay_out_as_written(problem, scheduling) : lay_out_fastest(problem, scheduling, stop);
