@@ -20,7 +20,12 @@ STORED_SCORES = ("korthikanti_2022", "megatron_2021_table1")
 # multiple of 128 tensor-parallel ranks); notes of the rows of Llama 3.1 405B say that they use it.
 GPT2_VOCABULARY = 50257
 VOCABULARIES = {"GPT-3 175B": GPT2_VOCABULARY, "Llama 3.1 405B": GPT2_VOCABULARY}
+# What a row does not give of a mixture of experts, and the settings of its source do: NVIDIA/dgxc-benchmarking v24.11.1,
+# grok1/grok1_314b.yaml (activation fast-geglu, the tokenizer of Llama 3, moe_expert_capacity_factor).
+MIXTURES = {"Grok-1 314B MoE": {"activation": "gelu-gated", "vocab": 128256, "tied_embeddings": False, "experts": 8,
+                                "chosen": 2, "capacity_factor": 1.0}}
 GATED = ("silu-gated", "swiglu")
+MIXTURE_NAMES = ("MoE", "DeepSeek", "deepseek", "Mixtral", "A3B", "a3B", "a22b", "oss", "Maverick")
 # torchtitan's selective_ac_option "op", the default of its Llama configurations: of a block's products the first, third,
 # ... are kept, and attention (torchtitan/parallelisms/parallelize_llama.py, _get_custom_policy, of December 2024). As
 # names of ops: queries, values, gates and down projections are kept, all else is recomputed.
@@ -60,6 +65,13 @@ def recompute(row):
     return EVERY_SECOND_PRODUCT if kinds[0] == "selective" and row["set"] == "torchtitan" else kinds[0]
 
 
+def completed(row):
+    """The row with what its source's settings say of its mixture of experts."""
+    known = MIXTURES.get(row["model"].get("name"), {})
+    return {**row, "model": {**row["model"], **{key: value for key, value in known.items()
+                                                if row["model"].get(key) is None}}}
+
+
 def paper_vocabulary(row):
     vocabulary = row["model"].get("vocab")
     if vocabulary:
@@ -84,13 +96,18 @@ def model_config(row):
     activation, inner = of(row, "model", "activation"), of(row, "model", "ffn")
     vocabulary, length = padded_vocabulary(row), of(row, "seq_len")
     tied = bool(row["model"].get("tied_embeddings"))
-    if any(word in name for word in ("MoE", "DeepSeek", "deepseek", "Mixtral", "A3B", "a3B", "a22b", "oss", "Maverick")):
+    experts = row["model"].get("experts")
+    if not experts and any(word in name for word in MIXTURE_NAMES):
         raise Missing("no number of experts in the row")
     common = {"hidden_size": width, "intermediate_size": inner, "num_hidden_layers": layers, "num_attention_heads": heads,
               "num_key_value_heads": row["model"].get("kv_heads") or heads, "vocab_size": vocabulary,
               "max_position_embeddings": length, "tie_word_embeddings": tied}
     if row["model"].get("head_dim"):
         common["head_dim"] = row["model"]["head_dim"]
+    if experts:
+        return {"model_type": "mixtral", **common, "num_local_experts": experts,
+                "num_experts_per_tok": of(row, "model", "chosen"),
+                "hidden_act": "gelu_pytorch_tanh" if activation == "gelu-gated" else "silu"}
     if activation in GATED:
         return {"model_type": "llama", **common}
     if activation == "squared-relu":
@@ -139,6 +156,10 @@ def strategy(row):
     zero = str(parallel.get("zero"))
     found = {"tensor": count(row, "tp"), "pipeline": count(row, "pp"), "context": count(row, "cp"),
              "expert": count(row, "ep")}
+    # Rows count the ranks that share experts among the replicas.
+    if data % found["expert"]:
+        raise Missing(f"{data} replicas for experts over {found['expert']}")
+    data //= found["expert"]
     if zero == "SHARD_GRAD_OP":
         found.update(data=data, zero=2)
     elif fsdp > 1:
@@ -155,7 +176,7 @@ def strategy(row):
     found["microbatch_size"] = microbatch(row)
     found["recompute"] = recompute(row)
     product = 1
-    for axis in ("data", "fsdp", "tensor", "pipeline", "context"):
+    for axis in ("data", "fsdp", "expert", "tensor", "pipeline", "context"):
         product *= found.get(axis, 1)
     if product != devices(row):
         raise Missing(f"{product} devices by its parallelism, {devices(row)} by its hardware")
@@ -164,7 +185,8 @@ def strategy(row):
     if found.get("zero"):
         said["zero"] = found["zero"]
     # As all these stacks number their ranks.
-    said["order"] = [axis for axis in ("pipeline", "data", "fsdp", "context", "tensor") if found.get(axis, 1) > 1]
+    said["order"] = [axis for axis in ("pipeline", "data", "fsdp", "expert", "context", "tensor")
+                     if found.get(axis, 1) > 1]
     return said
 
 
@@ -182,6 +204,8 @@ def stack(row):
         found["attention"] = {"kernel": "scores"}
     if "async tp" in row["notes"].lower() or "asynctp" in row["notes"].lower():
         found["overlap"] = {"tensor": True}
+    if "rowwise" in str(row.get("dtype")).lower():
+        found["products"] = {"scales": "row"}
     # Notes of torchtitan's first table list what a row has, "FSDP + torch.compile"; those of its others leave out what
     # all rows of a table have.
     if row["set"] == "torchtitan" and row["notes"].startswith("FSDP") and "compile" not in row["notes"]:
@@ -223,6 +247,8 @@ def run_file(row, model_path):
            "optimizer": {"name": "adamw", "learning_rate": 1e-4},
            "precision": precision(row), "strategy": splits, "machine": machine(row), "stack": stack(row),
            "seed": 0, "steps": 1}
+    if row["model"].get("capacity_factor"):
+        run["model"]["capacity_factor"] = row["model"]["capacity_factor"]
     # torchtitan gathers keys and values by default (context_parallel_rotate_method); the others pass them on.
     if splits.get("context", 1) > 1:
         run["model"]["context_attention"] = "gather" if STACKS[row["set"]] == "torchtitan" else "ring"

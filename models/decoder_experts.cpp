@@ -7,7 +7,7 @@
 #include "engine/ops/grouped_linear.h"
 #include "engine/ops/registry.h"
 #include "engine/ops/scale.h"
-#include "engine/ops/split.h"
+#include "engine/ops/stack.h"
 #include "models/decoder_feed_forward.h"
 #include "models/initialisers.h"
 #include "models/sent_rows.h"
@@ -70,28 +70,25 @@ class Experts {
     module_.graph().values[value].logical = std::move(logical);
   }
 
-  // Halves of one parameter.
   std::pair<ExpertLayer, ExpertLayer> gate_and_up() const {
-    const ValueId both =
-        module_.weight({experts_.count, 2 * experts_.inner, options_.width}, {"experts", "", "embed"}, "gate_up_proj");
-    const std::vector<ValueId> halves = split(both, 1, "split");
-    for (ValueId half : halves) call(half, {"experts", "mlp", "embed"});
-    return {{halves[0], no_id, "gate", "mlp"}, {halves[1], no_id, "up", "mlp"}};
+    const ValueId both = module_.weight({experts_.count, 2, experts_.inner, options_.width},
+                                        {"experts", "", "mlp", "embed"}, "gate_up_proj");
+    const std::vector<ValueId> kernels = unstack(both, 1, "split", {"experts", "mlp", "embed"});
+    return {{kernels[0], no_id, "gate", "mlp"}, {kernels[1], no_id, "up", "mlp"}};
   }
 
   std::pair<ExpertLayer, ExpertLayer> gate_and_up_by_turns() const {
-    const int64_t inner = experts_.inner;
+    const int64_t columns = 2 * experts_.inner;
     const ValueId both =
-        module_.weight({experts_.count, options_.width, 2 * inner}, {"experts", "embed", ""}, "gate_up_proj");
-    const ValueId biases = module_.weight({experts_.count, 2 * inner}, {"experts", ""}, "gate_up_proj_bias");
+        module_.weight({experts_.count, options_.width, columns}, {"experts", "embed", "mlp"}, "gate_up_proj");
+    const ValueId biases = module_.weight({experts_.count, columns}, {"experts", "mlp"}, "gate_up_proj_bias");
     const std::vector<std::pair<char, int64_t>> two{{'z', 2}};
     const std::vector<ValueId> kernels =
-        split(ops().append("rearrange", {both}, EquationAttributes{"eh(iz)->eh(zi)", two}, "in_halves"), 2, "split");
+        unstack(ops().append("rearrange", {both}, EquationAttributes{"eh(iz)->zehi", two}, "in_halves"), 0, "split",
+                {"experts", "embed", "mlp"});
     const std::vector<ValueId> bias =
-        split(ops().append("rearrange", {biases}, EquationAttributes{"e(iz)->e(zi)", two}, "bias_in_halves"), 1,
-              "split_bias");
-    for (ValueId half : kernels) call(half, {"experts", "embed", "mlp"});
-    for (ValueId half : bias) call(half, {"experts", "mlp"});
+        unstack(ops().append("rearrange", {biases}, EquationAttributes{"e(iz)->zei", two}, "bias_in_halves"), 0,
+                "split_bias", {"experts", "mlp"});
     return {{kernels[0], bias[0], "gate", "mlp"}, {kernels[1], bias[1], "up", "mlp"}};
   }
 
@@ -105,8 +102,11 @@ class Experts {
             module_.weight({experts_.count, options_.width}, {"experts", "embed"}, "down_proj_bias"), "down", "embed"};
   }
 
-  std::vector<ValueId> split(ValueId both, int dimension, const char* leaf) const {
-    return ops().append_all("split", {both}, SplitAttributes{dimension, {experts_.inner, experts_.inner}}, leaf);
+  std::vector<ValueId> unstack(ValueId both, int dimension, const char* leaf,
+                               const std::vector<std::string>& logical) const {
+    std::vector<ValueId> halves = ops().append_all("unstack", {both}, StackAttributes{dimension, 2}, leaf);
+    for (ValueId half : halves) call(half, logical);
+    return halves;
   }
 
   ValueId in_f32(ValueId y, const ExpertLayer& layer) const {

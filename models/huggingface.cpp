@@ -72,9 +72,17 @@ std::vector<Error> check_huggingface(const OptionList& options) {
   return errors;
 }
 
+// As long as the data's sequences, else as the config's longest.
+int64_t length_for(const ModelContext& context, const DecoderOptions& decoder) {
+  return context.sequence_length > 0 ? context.sequence_length : std::min(decoder.positions, longest_by_default);
+}
+
+// Each part of the ring has two chunks.
+bool has_chunks(int64_t parts, int64_t length) { return length % (2 * parts) == 0; }
+
 // In how many blocks a sequence of `length`, split into `parts`, goes round a ring.
 int64_t ring_blocks(const std::string& way, const DecoderOptions& decoder, int64_t parts, int64_t length) {
-  const bool divides = length % (2 * parts) == 0;
+  const bool divides = has_chunks(parts, length);
   const bool windows = std::ranges::any_of(decoder.layers, [](const DecoderLayer& layer) { return layer.window > 0; });
   if (way == "gather" || (way == "auto" && (windows || !divides))) return 1;
   if (divides) return parts;
@@ -87,8 +95,7 @@ int64_t ring_blocks(const std::string& way, const DecoderOptions& decoder, int64
 Graph build_huggingface(const OptionList& options, const ModelContext& context) {
   std::vector<Error> errors;
   DecoderOptions decoder = read_decoder(options, 1, errors);
-  const int64_t length =
-      context.sequence_length > 0 ? context.sequence_length : std::min(decoder.positions, longest_by_default);
+  const int64_t length = length_for(context, decoder);
   if (!errors.empty()) throw Failure(std::move(errors));
   decoder = read_decoder(options, length, errors);  // positions may depend on the length
   if (decoder.learned_positions && length > decoder.positions) {
@@ -103,6 +110,22 @@ Graph build_huggingface(const OptionList& options, const ModelContext& context) 
   Graph graph = build_decoder(decoder, context, length, compute_dtype(options));
   freeze_parameters(graph, options);
   return graph;
+}
+
+// Of a split length, what context_attention "auto" does not stand for.
+std::vector<OptionList> huggingface_alternatives(const OptionList& options, const ModelContext& context) {
+  const int64_t parts = context.blocks.length;
+  const std::string automatic = "auto", option = "context_attention";
+  if (parts == 1 || string_option(options, option) != automatic) return {};
+  std::vector<Error> errors;
+  const DecoderOptions decoder = read_decoder(options, 1, errors);
+  const int64_t length = length_for(context, decoder);
+  if (!has_chunks(parts, length)) return {};
+  OptionList other = options;
+  const bool rings = ring_blocks(automatic, decoder, parts, length) > 1;
+  std::ranges::find(other, option, [](const auto& entry) { return entry.first; })->second =
+      std::string(rings ? "gather" : "ring");
+  return {std::move(other)};
 }
 
 // Shares of elements that transformers would drop in training, and nothing drops here; those that "ignore" names aside.
@@ -185,7 +208,8 @@ ModelDefinition huggingface() {
        false,
        0,
        0,
-       "of a split length: keys and values round a ring, or gathered; auto: a ring unless a layer has a window",
+       "of a split length: keys and values round a ring, or gathered; auto: what is predicted faster and fits, as "
+       "written a ring unless a layer has a window",
        {"auto", "ring", "gather"}},
       compute_dtype_option()};
   std::ranges::move(frozen_options(), std::back_inserter(options));
@@ -199,7 +223,8 @@ ModelDefinition huggingface() {
           huggingface_notes,
           weights_of,
           describe,
-          dtype_of_config};
+          dtype_of_config,
+          huggingface_alternatives};
 }
 
 }  // namespace shardscope

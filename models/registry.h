@@ -60,6 +60,9 @@ struct ModelDefinition {
   Description (*describe)(const OptionList& options, DType parameters) = nullptr;
   // The type that its files say it is meant for; nothing where they do not say. Nullptr: it has no files.
   std::optional<DType> (*dtype)(const OptionList& options) = nullptr;
+  // Where options leave to the machine how a network of this context is computed: options that it may be built with as
+  // well, instead of these, which stand where no machine decides. Nullptr: they leave nothing.
+  std::vector<OptionList> (*alternatives)(const OptionList& options, const ModelContext& context) = nullptr;
 };
 
 // All models, by name. find_model gives nullptr for an unknown name.

@@ -14,7 +14,7 @@ namespace shardscope {
 
 namespace {
 
-// What an expert's arrays are called, of which each is so many rows of the joined one: by the end of its name.
+// What an expert's arrays are called, by the end of the joined one's name.
 struct ExpertParts {
   std::string end;
   std::vector<std::string> names, mixtral;
@@ -40,13 +40,14 @@ void add(const CheckpointState& state, const std::string& name, ExpertArrays exp
     const std::string before = called.substr(0, called.rfind('.') + 1);
     const std::vector<std::string>& leaves = mixtral ? parts.mixtral : parts.names;
     const Shape& shape = state.type.shape;
-    const int64_t rows = shape[1] / static_cast<int64_t>(leaves.size());
+    const Shape each{shape[shape.size() - 2], shape.back()};
+    Box part{Shape(shape.size()), shape};
+    std::fill(part.size.begin(), part.size.end() - 2, 1);
     for (int64_t e = 0; e < shape[0]; ++e) {
+      part.start[0] = e;
       for (size_t i = 0; i < leaves.size(); ++i) {
-        arrays.push_back({fmt::format("{}{}.{}.weight", before, e, leaves[i]),
-                          {{rows, shape[2]}, state.type.dtype},
-                          &state,
-                          {{e, static_cast<int64_t>(i) * rows, 0}, {1, rows, shape[2]}}});
+        if (leaves.size() > 1) part.start[1] = static_cast<int64_t>(i);
+        arrays.push_back({fmt::format("{}{}.{}.weight", before, e, leaves[i]), {each, state.type.dtype}, &state, part});
       }
     }
     return;

@@ -147,6 +147,25 @@ class OfExperts : public StoredWeight {
   int64_t each_;
 };
 
+// (e, p, r, c), stored with the parts of each e behind each other.
+class InParts : public StoredWeight {
+ public:
+  InParts(Shape shape, std::unique_ptr<StoredWeight> joined)
+      : StoredWeight(shape, joined->arrays()), joined_(std::move(joined)) {}
+
+  void read(const Box& box, std::span<float> out) const override {
+    const auto count = static_cast<size_t>(box.size[2] * box.size[3]);
+    for (int64_t at = 0; at < box.size[0] * box.size[1]; ++at) {
+      const int64_t e = box.start[0] + at / box.size[1], part = box.start[1] + at % box.size[1];
+      joined_->read({{e, part * shape()[2] + box.start[2], box.start[3]}, {1, box.size[2], box.size[3]}},
+                    out.subspan(static_cast<size_t>(at) * count, count));
+    }
+  }
+
+ private:
+  std::unique_ptr<StoredWeight> joined_;
+};
+
 // X.experts.gate_up_proj: X.experts. and the names of an expert's arrays, by either convention.
 struct ExpertNames {
   std::string before;
@@ -191,6 +210,12 @@ std::unique_ptr<StoredWeight> find_experts(const WeightsFolder& folder, const st
 }  // namespace
 
 std::unique_ptr<StoredWeight> find_weight(const WeightsFolder& folder, const std::string& name, const Shape& shape) {
+  if (shape.size() == 4) {
+    const Shape joined{shape[0], shape[1] * shape[2], shape[3]};
+    std::unique_ptr<StoredWeight> found = find_weight(folder, name, joined);
+    if (!found || found->shape() != joined) return found;
+    return std::make_unique<InParts>(shape, std::move(found));
+  }
   for (const std::string& held : {name, name.substr(name.find('.') + 1)}) {
     if (!folder.find(held)) continue;
     const std::string scales = held + "_scale_inv";

@@ -111,23 +111,27 @@ Machine fitted_machine(const Machine& machine, const std::vector<MeasuredRow>& r
   return parse_machine(machine_text(fitted), "the fitted machine");
 }
 
-// Throws Failure at the row where there is no such file, else at places in the file.
+// Throws Failure at the row; what is wrong in its run file with the place there.
 double step_seconds(const MeasuredRow& row, const Machine& machine) {
   const auto& step = std::get<MeasuredStepTime>(row.work);
+  const Place place = in_file(row.place.file, row.place.line, step.column);
   if (!fs::is_regular_file(step.run_file)) {
-    throw Failure(Error{"no_file", fmt::format("there is no run file '{}'", step.run_file),
-                        in_file(row.place.file, row.place.line, step.column), "relative to the file that names it"});
+    throw Failure(Error{"no_file", fmt::format("there is no run file '{}'", step.run_file), place,
+                        "relative to the file that names it"});
   }
-  RunFileArguments file;
-  file.file = step.run_file;
-  RunConfig config = file.load();
-  config.machine = machine_choice(machine);
   try {
+    RunFileArguments file;
+    file.file = step.run_file;
+    RunConfig config = file.load();
+    config.machine = machine_choice(machine);
     return compile(plan_request(config)).totals.seconds_per_step;
   } catch (const Failure& failure) {
     std::vector<Error> errors = failure.errors();
-    for (Error& error : errors)
+    for (Error& error : errors) {
       if (error.place.file.empty()) error.place.file = step.run_file;
+      error.message = fmt::format("{}: {}", to_string(error.place), error.message);
+      error.place = place;
+    }
     throw Failure(std::move(errors));
   }
 }
@@ -168,14 +172,24 @@ Machine fitted_to_steps(const Machine& machine, const std::vector<MeasuredRow>& 
   return parse_machine(machine_text(fit_steps(machine, measured, decided, predict, source)), "the fitted machine");
 }
 
+// Throws Failure with the faults of all rows.
 std::vector<double> predictions_of(const std::vector<MeasuredRow>& rows, const Machine& machine) {
   RowPrices prices(machine);
+  const auto predict = [&](const MeasuredRow& row) {
+    if (row.is_step()) return step_seconds(row, machine);
+    if (const auto* product = std::get_if<PricedProduct>(&row.work)) return prices.seconds(*product);
+    return prices.seconds(std::get<MeasuredCollective>(row.work));
+  };
   std::vector<double> seconds;
+  std::vector<Error> errors;
   for (const MeasuredRow& row : rows) {
-    if (row.is_step()) seconds.push_back(step_seconds(row, machine));
-    else if (const auto* product = std::get_if<PricedProduct>(&row.work)) seconds.push_back(prices.seconds(*product));
-    else seconds.push_back(prices.seconds(std::get<MeasuredCollective>(row.work)));
+    try {
+      seconds.push_back(predict(row));
+    } catch (const Failure& failure) {
+      append(errors, failure.errors());
+    }
   }
+  if (!errors.empty()) throw Failure(std::move(errors));
   return seconds;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "engine/compile/describe.h"
 #include "engine/compile/metric_outputs.h"
@@ -121,19 +122,12 @@ std::vector<Error> all_errors(ForwardGraph forward) {
   return at_strategy(std::move(forward.run.errors), *forward.run.config);
 }
 
-}  // namespace
-
-Plan compile(const PlanRequest& request, std::stop_token stop) {
-  const auto start = std::chrono::steady_clock::now();
-  Passes pass(stop);
+Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, Passes& pass, std::stop_token stop) {
   const RunConfig& config = request.config;
+  const ResolvedRun& run = forward.run;
   Plan plan;
   plan.machine = request.machine;
   plan.stack = chosen_stack(config.stack);
-
-  ForwardGraph forward = pass("build", [&] { return build_forward(config); });
-  if (!forward.run.errors.empty()) throw Failure(all_errors(std::move(forward)));
-  const ResolvedRun& run = forward.run;
   plan.training = training_facts(run);
   plan.mesh = run.mesh->whole;
   const Mesh& mesh = run.mesh->of_a_stage;
@@ -160,9 +154,9 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   problem.microbatches = config.schedule.microbatches;
   problem.staged = staged;
   plan.memory_limit_bytes = memory_limit(config.sharding, prices.machine());
-  // Of what another software stack holds, the layout search knows nothing.
-  if (plan.stack.runs_here()) problem.memory_limit_bytes = plan.memory_limit_bytes;
-  const Scheduling scheduling{plan.memory_limit_bytes, config.schedule.overlap};
+  // Of what another software stack holds, the layout search knows nothing, and arenas are not what it holds.
+  Scheduling scheduling{std::numeric_limits<int64_t>::max(), config.schedule.overlap};
+  if (plan.stack.runs_here()) problem.memory_limit_bytes = scheduling.memory_limit_bytes = plan.memory_limit_bytes;
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made =
         plan.as_written ? lay_out_as_written(problem, scheduling) : lay_out_fastest(problem, scheduling, stop);
@@ -211,6 +205,32 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
   plan.warnings = at_strategy(std::move(plan.warnings), config);
   plan.run_file = write_run_config(config);
   plan.hash = pass("hash", [&] { return plan_hash(plan, config); });
+  return plan;
+}
+
+// It alone fits a device, or it is faster.
+bool is_better(const Plan& plan, const Plan& other) {
+  const auto rank = [](const Plan& one) {
+    const int64_t limit = one.memory_limit_bytes;
+    return std::pair(limit > 0 && one.totals.device_bytes > limit, one.totals.seconds_per_step);
+  };
+  return rank(plan) < rank(other);
+}
+
+}  // namespace
+
+Plan compile(const PlanRequest& request, std::stop_token stop) {
+  const auto start = std::chrono::steady_clock::now();
+  Passes pass(stop);
+  ForwardGraph forward = pass("build", [&] { return build_forward(request.config); });
+  if (!forward.run.errors.empty()) throw Failure(all_errors(std::move(forward)));
+  Plan plan = plan_graph(request, forward, pass, stop);
+  if (!plan.as_written) {
+    for (const ForwardGraph& other : pass("build alternatives", [&] { return build_alternatives(forward); })) {
+      Plan otherwise = plan_graph(request, other, pass, stop);
+      if (is_better(otherwise, plan)) plan = std::move(otherwise);
+    }
+  }
   plan.passes = pass.times();
   plan.planning_milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -27,7 +27,7 @@ struct LaidOut {
 
 // How a program is scheduled once its layouts are chosen.
 struct Scheduling {
-  int64_t memory_limit_bytes = 0;  // of a device
+  int64_t memory_limit_bytes = 0;  // of a device; 0: not known
   OverlapMode overlap = OverlapMode::automatic;
 };
 

@@ -20,6 +20,8 @@ struct TokenSplit {
   TokenBlocks blocks;
   std::vector<std::string> batch, length;  // mesh axes that split them, major to minor
   std::vector<std::string> experts;        // the last of the batch's, to which tokens travel; none: no token does
+  std::vector<std::string> features;       // that split each expert's kernels, and no token
+  int64_t blocks_of_features = 1;          // that these make
   std::pair<std::string, std::string> place_of_tokens, place_of_experts;  // in the run file, and for people
 };
 

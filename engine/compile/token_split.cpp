@@ -42,7 +42,7 @@ bool is_rows(const SpecTarget& target) {
 bool has_length(const SpecTarget& target) { return target.logical.size() > 1 && target.logical[1] == "length"; }
 
 bool is_kernels_of_experts(const SpecTarget& target) {
-  return target.kind == SpecKind::parameter && target.logical.size() == 3 && target.logical[0] == "experts";
+  return target.kind == SpecKind::parameter && target.logical.size() >= 3 && target.logical[0] == "experts";
 }
 
 bool has_experts(const std::vector<SpecTarget>& targets) { return std::ranges::any_of(targets, is_kernels_of_experts); }
@@ -67,13 +67,21 @@ TokenSplit token_split(const RunConfig& config, const StagedMesh& mesh, const Gr
       split.place_of_tokens = {specs[t].place, specs[t].origin};
     } else if (AxisNames axes = axes_of(specs[t], 0, devices); split.experts.empty() || !axes.empty()) {
       split.experts = std::move(axes);
+      split.features.clear();
+      for (size_t d = 1; d < targets[t].logical.size(); ++d) {
+        for (const std::string& axis : axes_of(specs[t], d, devices)) split.features.push_back(axis);
+      }
       split.place_of_experts = {specs[t].place, specs[t].origin};
     }
   }
+  std::erase_if(split.features, [&](const std::string& axis) {
+    return std::ranges::count(split.batch, axis) + std::ranges::count(split.length, axis) > 0;
+  });
   const AxisNames &experts = split.experts, &batch = split.batch;
   if (experts.size() > batch.size() || !std::equal(experts.rbegin(), experts.rend(), batch.rbegin())) {
     split.experts.clear();
   }
+  split.blocks_of_features = parts(split.features, devices);
   split.blocks = {has_experts(targets) ? parts(batch, devices) : 1, parts(split.length, devices),
                   parts(split.experts, devices)};
   return split;
@@ -98,8 +106,10 @@ void pin_tokens(const TokenSplit& split, const SpecTargets& arrays, const Graph&
                   split.batch.end() - static_cast<std::ptrdiff_t>(split.experts.size()));
   }
   const auto pin_rows = [&](ValueId rows) {
-    const bool in_blocks = graph.type(rows).shape[1] == split.blocks.experts;
-    if (!split.experts.empty() && in_blocks) pin(rows, {tokens, split.experts, {}, {}}, split.place_of_experts);
+    const Shape& shape = graph.type(rows).shape;
+    const bool in_blocks = shape[1] == split.blocks.experts, divides = shape[3] % split.blocks_of_features == 0;
+    if (split.experts.empty() || !in_blocks) return;
+    pin(rows, {tokens, split.experts, {}, divides ? split.features : AxisNames()}, split.place_of_experts);
   };
   for (const Op& op : graph.ops) {
     if (op.phase != Phase::forward) continue;

@@ -25,7 +25,9 @@ bool has_experts(const Graph& forward);
 
 // Pins what the run file does not speak of: tokens in another order, as the tokens; and what the ops dispatch and
 // combine exchange, to the devices that have the experts: of rows (blocks of tokens, blocks of experts, ...) the first
-// dimension over the other axes of the tokens, the second over those of the experts.
+// dimension over the other axes of the tokens, the second over those of the experts, and on their way the last, the
+// features, over axes that split each expert's kernels: of devices that share an expert each sends and receives a part
+// of a row, as Megatron's do.
 void pin_tokens(const TokenSplit& split, const SpecTargets& arrays, const Graph& graph, ResolvedSpecs& resolved);
 
 }  // namespace shardscope

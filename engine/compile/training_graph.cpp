@@ -31,6 +31,11 @@ namespace shardscope {
 
 namespace {
 
+// Of a microbatch, with its tokens and experts in the blocks that are known.
+ModelContext model_context(const ResolvedRun& run) {
+  return {run.microbatch_rows, run.config->deterministic, run.config->seed, run.sequence_length, run.split.blocks, {}};
+}
+
 // Of mesh axes that do not make a mesh: their names, to judge specs by. Axes of size 1 divide everything.
 Mesh mesh_of_names(const std::vector<MeshAxis>& axes) {
   std::vector<MeshAxis> named;
@@ -156,11 +161,9 @@ ForwardGraph build_forward(const RunConfig& config) {
     return result;
   }
   try {
-    ModelContext context{run.microbatch_rows, config.deterministic, config.seed, run.sequence_length};
-    result.graph = run.model->build(run.model_options, context);
+    result.graph = run.model->build(run.model_options, model_context(run));
     if (run.mesh && run.batch_known) run.split = token_split(config, *run.mesh, *result.graph);
-    context.blocks = run.split.blocks;
-    if (context.blocks != TokenBlocks{}) result.graph = run.model->build(run.model_options, context);
+    if (run.split.blocks != TokenBlocks{}) result.graph = run.model->build(run.model_options, model_context(run));
   } catch (const Failure& failure) {
     append(errors, failure.errors());
     return result;
@@ -176,6 +179,18 @@ ForwardGraph build_forward(const RunConfig& config) {
   append(errors, check_data(*run.data.kind, run.data.request));
   if (errors.empty()) append(errors, check_data_files(*run.data.kind, run.data.options, run.data.request));
   return result;
+}
+
+std::vector<ForwardGraph> build_alternatives(const ForwardGraph& forward) {
+  const ResolvedRun& run = forward.run;
+  if (!run.model->alternatives) return {};
+  const ModelContext context = model_context(run);
+  std::vector<ForwardGraph> others;
+  for (OptionList& options : run.model->alternatives(run.model_options, context)) {
+    ForwardGraph& other = others.emplace_back(ForwardGraph{run, run.model->build(options, context)});
+    other.run.model_options = std::move(options);
+  }
+  return others;
 }
 
 std::vector<Error> check_specs(const ForwardGraph& forward) {

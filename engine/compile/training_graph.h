@@ -21,6 +21,9 @@ struct ForwardGraph {
   std::optional<Graph> graph;
 };
 ForwardGraph build_forward(const RunConfig& config);
+// Of one without faults: the same with what the model's options leave to the machine decided otherwise
+// (ModelDefinition::alternatives).
+std::vector<ForwardGraph> build_alternatives(const ForwardGraph& forward);
 
 // Illegal and unknown specs, as far as they can be judged: without a graph the shapes are not known, and only names of
 // axes are; without the batch size specs of parameters are.

@@ -35,6 +35,19 @@ struct StackAttention {
   bool operator==(const StackAttention&) const = default;
 };
 
+// By what the operands of f8 products are scaled: each array by one number, or by one for each row of the left and
+// column of the right operand. The latter are scaled for each product anew, along another dimension, are moved in 16
+// bits before that, and have slower kernels.
+enum class ProductScales : uint8_t { tensor, row };
+std::string_view name(ProductScales scales);
+
+struct StackProducts {
+  ProductScales scales = ProductScales::tensor;
+  double row_rate = 1;  // of f8 products scaled by row, over that of those scaled by tensor
+  std::string source;
+  bool operator==(const StackProducts&) const = default;
+};
+
 // Which communication may run beside computation, where the machine can do both (Machine::overlap).
 struct StackOverlap {
   bool gradients = true;   // reduction of gradients beside the backward pass of the last microbatch
@@ -63,6 +76,7 @@ struct StackMemory {
 struct Stack {
   std::string name = "shardscope";
   Fusion fusion;
+  StackProducts products;
   StackAttention attention;
   StackOverlap overlap;
   StackMemory memory;

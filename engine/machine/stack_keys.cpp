@@ -24,6 +24,17 @@ JsonType<Fusion> fusion() {
       .type();
 }
 
+JsonType<StackProducts> products() {
+  const Choices<ProductScales> scales = {{"tensor", ProductScales::tensor}, {"row", ProductScales::row}};
+  return ObjectKeys<StackProducts>("Matrix products.")
+      .optional("scales", &StackProducts::scales, choice(scales),
+                "Of f8 operands. tensor: one number for each array; row: one for each row of the left and each column "
+                "of the right; they are moved in 16 bits, and scaled anew for each product.")
+      .optional("row_rate", &StackProducts::row_rate, number(0.01, 1),
+                "The rate of f8 products that are scaled by row, over that of those scaled by tensor.")
+      .type();
+}
+
 JsonType<StackAttention> attention() {
   const Choices<AttentionKernel> kernels = {{"flash", AttentionKernel::flash}, {"scores", AttentionKernel::scores}};
   return ObjectKeys<StackAttention>("Attention between the projections.")
@@ -76,6 +87,7 @@ const JsonType<Stack>& stack_type() {
       ObjectKeys<Stack>("A software stack: what the program that runs a plan can do.")
           .required("name", &Stack::name, text_of_some_length(), "As people call it.")
           .optional("fusion", &Stack::fusion, fusion(), "What is one kernel.")
+          .optional("products", &Stack::products, products(), "Matrix products.")
           .optional("attention", &Stack::attention, attention(), "Attention between the projections.")
           .optional("overlap", &Stack::overlap, overlap(), "What runs beside computation.")
           .optional("memory", &Stack::memory, memory(), "What the process holds on a device.")

@@ -1,6 +1,7 @@
 #include "engine/plan/scheduled_program.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/overlap_schedule.h"
@@ -26,7 +27,9 @@ int64_t ScheduledProgram::arena_bytes() const { return std::ranges::max(arenas, 
 ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
   ScheduledProgram blocking = as_ordered(program, problem);
   if (problem.overlap == OverlapMode::off || !problem.streams.may_hide_communication()) return blocking;
-  const int64_t limit = std::max(problem.memory_limit_bytes, blocking.arena_bytes());
+  const int64_t least = blocking.arena_bytes(), known = problem.memory_limit_bytes;
+  const bool fits_nowhere = known > 0 && least > known;
+  const int64_t limit = fits_nowhere ? std::numeric_limits<int64_t>::max() : std::max(known, least);
   const std::vector<StageChannel> channels = program.channels;
   for (double lookahead : {2.0, 1.0, 0.5, 0.0}) {
     std::vector<IssueOrder> orders =

@@ -24,14 +24,15 @@ struct ScheduleProblem {
   const InstructionTable<double>& seconds;
   const Streams& streams;
   int threads = 1;                 // of a rank
-  int64_t memory_limit_bytes = 0;  // of a device
+  int64_t memory_limit_bytes = 0;  // of a device; 0: not known
   OverlapMode overlap = OverlapMode::automatic;
 };
 
 // Sizes the program's channels and chooses the order of each of its tasks, which lowering gave in blocking form: with
 // collectives beside computation (overlap_schedule.h), with the largest lookahead whose packed program fits the memory
-// limit (or needs no more than the blocking form) and whose simulated step is shorter than in blocking form; else as
-// listed.
+// limit (where that is not known: needs no more than the blocking form) and whose simulated step is shorter than in
+// blocking form; else as listed. What does not fit in blocking form either is scheduled as if there were room, so that
+// times of plans compare.
 ScheduledProgram schedule(Program& program, const ScheduleProblem& problem);
 
 }  // namespace shardscope

@@ -20,7 +20,7 @@ namespace {
 struct StackView {
   explicit StackView(const Plan& plan)
       : graph(*plan.graph), of_states(values_of_states(graph)), is_computed(plan.program.values.size()) {
-    if (plan.stack.memory.narrow_activations) types = StackTypes(graph);
+    types = StackTypes(graph, plan.stack);
     if (plan.stack.fusion.elementwise) chains.emplace(graph);
     for (const Task& task : plan.program.tasks) {
       for (const Instruction& instruction : task.instructions) {

@@ -38,26 +38,35 @@ std::vector<bool> values_of_loss(const Graph& graph) {
 
 }  // namespace
 
-StackTypes::StackTypes(const Graph& graph) {
-  if (!multiplies_in_few_bits(graph)) return;
+StackTypes::StackTypes(const Graph& graph, const Stack& stack) {
+  const bool by_row = stack.products.scales == ProductScales::row;
+  if (!multiplies_in_few_bits(graph) || (!stack.memory.narrow_activations && !by_row)) return;
+  shares_.resize(graph.values.size(), 1);
+  if (stack.memory.narrow_activations) narrow_activations(graph);
+  for (size_t v = 0; by_row && v < shares_.size(); ++v) {
+    if (graph.values[v].type.dtype == DType::f8) shares_[v] = 2;
+  }
+}
+
+void StackTypes::narrow_activations(const Graph& graph) {
   const std::vector<bool> of_states = values_of_states(graph), of_loss = values_of_loss(graph);
-  narrow_.resize(graph.values.size());
-  for (size_t v = 0; v < narrow_.size(); ++v) {
+  for (size_t v = 0; v < shares_.size(); ++v) {
     const Value& value = graph.values[v];
     if (value.kind != ValueKind::result || value.type.dtype != DType::f32 || of_states[v] || of_loss[v]) continue;
     const Phase phase = graph.ops[static_cast<size_t>(value.producer)].phase;
     if (phase == Phase::update || phase == Phase::initialise) continue;
-    narrow_[v] = value.cotangent_of == no_id || !of_states[static_cast<size_t>(value.cotangent_of)];
+    if (value.cotangent_of == no_id || !of_states[static_cast<size_t>(value.cotangent_of)]) shares_[v] = 0.5;
   }
   // Sums over microbatches are those of gradients.
   for (const Op& op : graph.ops) {
     if (!op.definition->accumulates()) continue;
-    for (ValueId value : op.outputs) narrow_[static_cast<size_t>(value)] = false;
+    for (ValueId value : op.outputs) shares_[static_cast<size_t>(value)] = 1;
   }
 }
 
 bool StackTypes::is_no_work(const Graph& graph, const Op& op) const {
-  if (narrow_.empty() || (!widens(graph, op) && !narrows(graph, op))) return false;
+  if (shares_.empty() || (!widens(graph, op) && !narrows(graph, op))) return false;
+  if (graph.type(op.outputs.front()).dtype == DType::f8) return false;
   const auto bytes = [&](ValueId value) {
     return static_cast<double>(byte_size(graph.type(value).dtype)) * share(value);
   };

@@ -15,7 +15,7 @@ WorkPrices::WorkPrices(std::shared_ptr<const MachinePrices> machine, const Mesh&
 void WorkPrices::use_graph(const Graph& graph) {
   graph_ = &graph;
   if (stack_.fusion.elementwise) chains_.emplace(graph);
-  if (stack_.memory.narrow_activations) types_ = StackTypes(graph);
+  types_ = StackTypes(graph, stack_);
 }
 
 double WorkPrices::compute(const Op& op, std::span<const TensorType> operands,
@@ -38,7 +38,8 @@ double WorkPrices::compute(const Op& op, std::span<const TensorType> operands,
   for (const auto& [m, n, k, batch, transposed_left] : definition.products(op.attributes, operands, results)) {
     seconds += machine_->matrix_product_seconds({precision_of(dtype), m, n, k, batch, transposed_left});
   }
-  return seconds;
+  const bool by_row = dtype == DType::f8 && stack_.products.scales == ProductScales::row;
+  return by_row ? seconds / stack_.products.row_rate : seconds;
 }
 
 double WorkPrices::bytes_of(const Op& op, std::span<const TensorType> operands,

@@ -122,6 +122,42 @@ class CalibrateTest : public QObject {
              qPrintable(missing.errors));
   }
 
+  // At the line that names the file, with the place in it: of what is no JSON, no key, no value of a key, and no
+  // plan; of all rows.
+  void what_is_wrong_in_a_run_file_is_said_with_the_line_that_names_it() {
+    const QByteArray run = read(preset("mintext_mlp"));
+    const auto with = [&](const char* from, const char* to) {
+      QByteArray text = run;
+      return text.contains(from) ? text.replace(from, to) : QByteArray();
+    };
+    const std::vector<std::pair<QByteArray, QString>> wrong{
+        {"{\n  \"model\": \n", ":3"},
+        {with("\"batch_size\"", "\"bach_size\""), "data.bach_size: "},
+        {with("\"dmid\": 32", "\"dmid\": 0"), "model.dmid: "},
+        {with("\"in\": []", "\"in\": [\"nothing\"]"), "sharding.in"}};
+    QByteArray rows = "seconds,kind,run_file\n0.001,step,sound.json\n";
+    write("sound.json", run);
+    for (size_t i = 0; i < wrong.size(); ++i) {
+      const QString name = QString("wrong%1.json").arg(i);
+      QVERIFY(!wrong[i].first.isEmpty());
+      write(name, wrong[i].first);
+      rows += "0.001,step," + name.toUtf8() + "\n";
+    }
+    write("wrong_runs.csv", rows);
+    const QString out = path("of_wrong_runs.json");
+    const ProgramResult result =
+        shardrun({"calibrate", "--machine", "dgx_h100", "--from", path("wrong_runs.csv"), "--out", out});
+    QCOMPARE(result.code, exit_bad_input);
+    for (size_t i = 0; i < wrong.size(); ++i) {
+      const QString at =
+          QString("%1:%2:12: %3").arg(path("wrong_runs.csv")).arg(i + 3).arg(path(QString("wrong%1.json").arg(i)));
+      const QStringList lines = result.errors.split('\n').filter(at);
+      QVERIFY2(!lines.isEmpty() && lines[0].contains(wrong[i].second), qPrintable(at + "\n" + result.errors));
+    }
+    QVERIFY2(!result.errors.contains("sound.json"), qPrintable(result.errors));
+    QVERIFY(!QFile::exists(out));
+  }
+
   void shares_are_fitted_to_half_of_the_steps_and_the_other_half_is_held_out() {
     QByteArray rows = "kind,run_file,seconds\n";
     double before = 0;

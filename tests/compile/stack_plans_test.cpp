@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <set>
 
 #include "engine/compile/compile.h"
 #include "engine/compile/file_paths.h"
@@ -211,6 +212,21 @@ class StackPlansTest : public QObject {
           QCOMPARE(plan.memory_limit_bytes, memory);
           QCOMPARE(std::ranges::count(plan.warnings, "memory", &Error::code), memory < needed ? 1 : 0);
         }
+      }
+    }
+  }
+
+  // Of the arrays of a plan another stack holds less: their bytes keep nothing from running beside computation.
+  void the_time_of_a_stack_does_not_depend_on_the_memory_of_a_device() {
+    for (const char* preset : {"llama_tiny", "mixtral_tiny", "workshop_gpipe"}) {
+      for (const char* stack : {"megatron", "torchtitan"}) {
+        RunConfig config = config_of(preset, "dgx_h100", stack);
+        std::set<double> seconds;
+        for (const int64_t memory : {int64_t{1} << 20, int64_t{1} << 30, int64_t{80} << 30}) {
+          config.machine = fmt::format(R"({{"name": "dgx_h100", "device": {{"memory_bytes": {}}}}})", memory);
+          seconds.insert(compile(plan_request(config)).totals.seconds_per_step);
+        }
+        QCOMPARE(seconds.size(), size_t{1});
       }
     }
   }

@@ -1,9 +1,11 @@
 #include <QtTest>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
+#include "engine/machine/machine_library.h"
 #include "engine/ops/ring_attention.h"
 #include "engine/ops/zigzag.h"
 #include "tests/base/errors_of.h"
@@ -44,6 +46,33 @@ void add_windows(const std::vector<int>& windows) {
   for (int window : windows) {
     for (int context : {2, 4, 8}) QTest::addRow("window %d, %d blocks", window, context) << window << context;
   }
+}
+
+bool has_ring(const Plan& plan) {
+  return std::ranges::any_of(plan.graph->ops, [](const Op& op) { return op.definition->name() == "ring_attention"; });
+}
+
+// Whether "auto" is a ring: of what fits a device the faster; where tight, a device has not room for both.
+bool automatic_way(const std::string& preset, int context, Machine machine, bool tight) {
+  const auto planned = [&](const char* way) {
+    return compile({run_of(preset, {1, context, 1}, LayoutMode::fastest, way), machine});
+  };
+  const auto rank = [](const Plan& plan) {
+    return std::pair(plan.totals.device_bytes > plan.memory_limit_bytes, plan.totals.seconds_per_step);
+  };
+  Plan ring = planned("ring"), gather = planned("gather");
+  if (tight) {
+    const int64_t between = (ring.totals.device_bytes + gather.totals.device_bytes) / 2;
+    machine.device.memory_bytes = between * (machine.device.kind == DeviceKind::host_cores ? context : 1);
+    ring = planned("ring"), gather = planned("gather");
+  }
+  const Plan automatic = planned("auto");
+  [&] {
+    QCOMPARE(rank(automatic), std::min(rank(ring), rank(gather)));
+    QCOMPARE(has_ring(automatic), rank(ring) < rank(gather));
+    QCOMPARE(planned("auto").hash, automatic.hash);
+  }();
+  return has_ring(automatic);
 }
 
 OpId first_attention(const Plan& plan) {
@@ -229,13 +258,30 @@ class ContextTest : public QObject {
     }
   }
 
-  void automatically_a_ring_unless_a_layer_has_a_window() {
-    const auto has_ring = [](const char* preset) {
-      const Plan plan = compile({run_of(preset, {1, 2, 1}, LayoutMode::as_written, "auto"), reference_host()});
-      return std::ranges::any_of(plan.graph->ops, [](const Op& op) { return op.definition->name() == "roll"; });
-    };
-    QVERIFY(has_ring("llama_tiny"));
-    QVERIFY(!has_ring("gemma3_tiny"));
+  // As written no machine is asked.
+  void as_written_automatically_a_ring_unless_a_layer_has_a_window() {
+    for (const Machine& machine : unlike_machines()) {
+      const auto rings = [&](const char* preset) {
+        return has_ring(compile({run_of(preset, {1, 2, 1}, LayoutMode::as_written, "auto"), machine}));
+      };
+      QVERIFY(rings("llama_tiny"));
+      QVERIFY(!rings("gemma3_tiny"));
+    }
+  }
+
+  // Else what fits, and of that what is predicted faster, on unlike machines with and without room for both.
+  void automatically_the_faster_way_that_fits() {
+    std::array<int, 2> chosen{};
+    std::vector<Machine> machines = unlike_machines();
+    machines.push_back(*library_machine("dgx_h100"));
+    for (const std::string& preset : decoders()) {
+      for (const Machine& machine : machines) {
+        for (int context : {2, 4}) {
+          for (bool tight : {false, true}) ++chosen[automatic_way(preset, context, machine, tight)];
+        }
+      }
+    }
+    QVERIFY(chosen[0] > 0 && chosen[1] > 0);
   }
 
   void a_length_that_has_no_chunks_is_refused() {

@@ -117,6 +117,22 @@ class OverlapTest : public QObject {
     trains_alike(plan, shuffled);
   }
 
+  // Times of plans that no device has room for compare with those of plans that fit.
+  void what_does_not_fit_without_overlap_is_scheduled_as_if_there_were_room() {
+    const Plan plan = compile({load_preset("tiny_lm_fsdp"), reference_host()});
+    const Streams streams = joined(plan.program);
+    const auto scheduled = [&](int64_t limit, OverlapMode overlap) {
+      Program program = plan.program;
+      return schedule(
+          program, {*plan.graph, plan.mesh, plan.instruction_seconds, streams, plan.threads_per_rank, limit, overlap});
+    };
+    const int64_t room = std::numeric_limits<int64_t>::max();
+    const ScheduledProgram blocking = scheduled(room, OverlapMode::off), free = scheduled(room, OverlapMode::automatic);
+    QVERIFY(free.simulation.seconds < blocking.simulation.seconds);
+    for (int64_t limit : {blocking.arena_bytes() - 1, int64_t{1}})
+      QCOMPARE(scheduled(limit, OverlapMode::automatic).simulation.seconds, free.simulation.seconds);
+  }
+
   // What fits without overlap fits with it.
   void overlap_keeps_to_the_memory_limit() {
     const Plan plan = compile({load_preset("tiny_lm_fsdp"), reference_host()});

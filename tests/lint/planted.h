@@ -119,6 +119,13 @@ inline const std::vector<Planted>& planted_faults() {
        {"data.batch_size=4", "mesh.data=4", "mesh.sequence=1"},
        {"mesh.data=2", "mesh.sequence=2"},
        gpus},
+      {"context_attention",
+       "llama_tiny",
+       {R"(mesh.axes=[{"name":"data","size":1},{"name":"context","size":2}])",
+        R"(sharding.rules=[{"axes":{"vocab":null}}])", R"(sharding.in=["data","context"])",
+        R"(sharding.out=["data","context"])", "sharding.mode=as_written", "model.context_attention=ring"},
+       {"model.context_attention=gather"},
+       gpus},
   };
   return faults;
 }

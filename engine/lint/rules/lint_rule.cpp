@@ -37,6 +37,7 @@ const std::vector<LintRule>& lint_rules() {
       padding_rule(),
       expert_imbalance_rule(),
       short_context_rule(),
+      context_attention_rule(),
       bf16_accumulation_rule(),
       fragmentation_rule(),
   };

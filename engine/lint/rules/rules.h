@@ -29,6 +29,7 @@ LintRule small_products_rule();       // matrix products smaller than a tile
 LintRule padding_rule();              // matrix products that tiles do not divide
 LintRule expert_imbalance_rule();     // so few tokens for an expert that chance makes some wait for others
 LintRule short_context_rule();        // sequences are split that are too short for it to pay
+LintRule context_attention_rule();    // keys and values of a split length travel in the slower way
 LintRule bf16_accumulation_rule();    // gradients are added up over microbatches in bf16
 LintRule fragmentation_rule();        // more than a tenth of the arena is unused at its peak
 

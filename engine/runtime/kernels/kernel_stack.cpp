@@ -47,9 +47,13 @@ class StackKernel : public Kernel {
 
 }  // namespace
 
-// Of three arrays: queries, keys and values.
+// Of two arrays, gate and up, or three: queries, keys and values.
 std::vector<NamedKernel> stack_kernels() {
-  return {{"stack", "f32,f32,f32->f32", construct<StackKernel<float, true>>},
+  return {{"stack", "f32,f32->f32", construct<StackKernel<float, true>>},
+          {"stack", "bf16,bf16->bf16", construct<StackKernel<BFloat16, true>>},
+          {"unstack", "f32->f32,f32", construct<StackKernel<float, false>>},
+          {"unstack", "bf16->bf16,bf16", construct<StackKernel<BFloat16, false>>},
+          {"stack", "f32,f32,f32->f32", construct<StackKernel<float, true>>},
           {"stack", "bf16,bf16,bf16->bf16", construct<StackKernel<BFloat16, true>>},
           {"unstack", "f32->f32,f32,f32", construct<StackKernel<float, false>>},
           {"unstack", "bf16->bf16,bf16,bf16", construct<StackKernel<BFloat16, false>>}};
@@ -57,7 +61,9 @@ std::vector<NamedKernel> stack_kernels() {
 
 std::vector<KernelCase> stack_kernel_cases(const CaseSizes& sizes) {
   const TensorType x = sizes.x();
-  return {{"stack", StackAttributes{0, 3}, {x, x, x}},
+  return {{"stack", StackAttributes{1, 2}, {x, x}},
+          {"unstack", StackAttributes{0, 2}, {{{2, sizes.rows, CaseSizes::features}, sizes.dtype}}},
+          {"stack", StackAttributes{0, 3}, {x, x, x}},
           {"unstack", StackAttributes{0, 3}, {{{3, sizes.rows, CaseSizes::features}, sizes.dtype}}}};
 }
 
