@@ -24,9 +24,9 @@ namespace {
 
 constexpr size_t fastest_count = 10;
 // Candidates that are planned before bounds are compared again: the same for any number of threads.
-constexpr size_t round_sizes[] = {4096, 128, 8, 8};
+constexpr size_t round_sizes[] = {4096, 4096, 128, 8, 8};
 // Likewise between rounds, of what looks best so far.
-constexpr size_t dive_sizes[] = {0, 64, 2, 2};
+constexpr size_t dive_sizes[] = {0, 0, 64, 2, 2};
 constexpr int64_t dives_apart = 4;  // times as many rounds
 // Usual strategies of which bounds by their own layers are found first; they are planned so many at a time.
 constexpr size_t promising_count = 8, usual_count = 32, usual_round = 2;
@@ -123,9 +123,9 @@ class Search {
     if (!done.stop_requested()) ending_.request_stop();
   }
 
-  // How much is known of a candidate: bounds.h; layer_bound.h, coarse; by its own layers; likewise, and its memory is
-  // probably above the limit.
-  enum Level : uint8_t { at_once, coarsely, by_layers, unlikely, no_level };
+  // How much is known of a candidate: bounds.h; layer_bound.h, for all sizes of microbatches; coarse; by its own
+  // layers; likewise, and its memory is probably above the limit.
+  enum Level : uint8_t { at_once, for_all_sizes, coarsely, by_layers, unlikely, no_level };
   struct Open {
     Bound bound;
     int index = 0;
@@ -177,7 +177,7 @@ class Search {
   // The level that has the candidate with the lowest bound; those that are unlikely last.
   Level lowest() const {
     Level lowest = no_level;
-    for (const Level level : {at_once, coarsely, by_layers}) {
+    for (const Level level : {at_once, for_all_sizes, coarsely, by_layers}) {
       if (open_[level].empty()) continue;
       if (lowest == no_level || Before{request_.objective}(*open_[level].begin(), *open_[lowest].begin()))
         lowest = level;
@@ -199,7 +199,10 @@ class Search {
     for (const Open& open : open_[at_once]) {
       if (is_usual(strategy_of(open.index), request_.plan.machine)) usual.push_back(open.index);
     }
-    work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, at_once); });
+    for (const Level level : {at_once, for_all_sizes}) {
+      std::erase_if(usual, [&](int index) { return !has_level(index, level); });
+      work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, level); });
+    }
     const std::vector<int> promising = promising_of(usual);
     plan_first(promising, usual_round, is_over);
     if (!found_.empty()) return;
@@ -350,7 +353,9 @@ class Search {
   }
 
   void tighten(std::vector<Open> round, Level level) {
-    const bool coarse = level != coarsely;
+    const ProfileKind kind = level == at_once         ? ProfileKind::proportional
+                             : level == for_all_sizes ? ProfileKind::coarse
+                                                      : ProfileKind::own;
     std::vector<Open*> unknown;
     for (Open& open : round) {
       if (!record_.bounds.contains({open.index, level})) unknown.push_back(&open);
@@ -358,15 +363,15 @@ class Search {
     // One of each profile first, so that no two threads make the same.
     std::map<std::string, int> firsts;
     for (const Open* open : unknown)
-      firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], coarse), open->index);
+      firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], kind), open->index);
     std::vector<int> profiles;
     for (const auto& [key, index] : firsts) profiles.push_back(index);
     in_parallel(profiles.size(),
-                [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], coarse); });
+                [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], kind); });
     std::vector<Bound> bounds(unknown.size());
     in_parallel(unknown.size(), [&](size_t i) {
       const Candidate& candidate = all_[static_cast<size_t>(unknown[i]->index)];
-      bounds[i] = layers_.of(candidate, coarse);
+      bounds[i] = layers_.of(candidate, kind);
     });
     for (size_t i = 0; i < unknown.size(); ++i) record_.bounds[{unknown[i]->index, level}] = bounds[i];
     for (Open& open : round) {
