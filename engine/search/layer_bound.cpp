@@ -34,13 +34,14 @@ class StrategyBound {
     for (size_t i = order.size(); i-- > 0 && order[i] != "pipeline";) devices_inside_ *= degree(strategy_, order[i]);
   }
 
-  Bound run(const std::vector<int>& chunks) {
+  Bound run(const std::vector<int>& chunks, double limit) {
     const bool coarse = kind_ != ProfileKind::own;
     const auto stages = static_cast<size_t>(strategy_.pipeline);
     chunks_ = cut_layers(profile_.layers, chunks);
     Bound bound;
-    bound.seconds = stages == 1 ? one_stage(coarse) : pipeline(coarse);
     bound.memory_bytes = memory(coarse);
+    if (bound.memory_bytes > limit) return bound;
+    bound.seconds = stages == 1 ? one_stage(coarse) : pipeline(coarse);
     if (!coarse)
       bound.likely_bytes = std::max(bound.memory_bytes, likely_memory(profile_, chunks_, stages, in_flight()));
     return bound;
@@ -320,9 +321,9 @@ class StrategyBound {
 }  // namespace
 
 Bound layer_bound(const LayerProfile& profile, ProfileKind kind, const Candidate& candidate,
-                  const std::vector<int>& chunks, int64_t microbatches, const ReplicaMoves& moves,
+                  const std::vector<int>& chunks, int64_t microbatches, const ReplicaMoves& moves, double limit,
                   const MachinePrices& prices, ScheduleOrders& orders) {
-  return StrategyBound(profile, kind, candidate, microbatches, moves, prices, orders).run(chunks);
+  return StrategyBound(profile, kind, candidate, microbatches, moves, prices, orders).run(chunks, limit);
 }
 
 LayerBounds::LayerBounds(const PlanRequest& request, int64_t devices)
@@ -357,7 +358,7 @@ ReplicaRates LayerBounds::replica_rates(const StrategyConfig& s) {
   return rates_.try_emplace(key, rates).first->second;
 }
 
-Bound LayerBounds::of(const Candidate& candidate, ProfileKind kind) {
+Bound LayerBounds::of(const Candidate& candidate, ProfileKind kind, double limit) {
   const LayerProfile* profile = profiles_.of(candidate, kind);
   if (!profile) return {};
   const StrategyConfig& s = candidate.strategy;
@@ -369,7 +370,7 @@ Bound LayerBounds::of(const Candidate& candidate, ProfileKind kind) {
   if (kind != ProfileKind::own) moves.traffic = profiles_.traffic_of(candidate);
   if (moves.traffic) moves.rates = replica_rates(s);
   const int64_t microbatches = profiles_.microbatches_of(candidate);
-  Bound bound = layer_bound(*profile, kind, candidate, chunks, microbatches, moves, prices_, orders_);
+  Bound bound = layer_bound(*profile, kind, candidate, chunks, microbatches, moves, limit, prices_, orders_);
   bound.memory_bytes = with_allocator(bound.memory_bytes, stack_memory_);
   if (kind == ProfileKind::own) bound.likely_bytes = with_allocator(bound.likely_bytes, stack_memory_);
   return bound;

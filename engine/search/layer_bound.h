@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -54,7 +55,7 @@ struct ReplicaMoves {
   ReplicaRates rates;
 };
 Bound layer_bound(const LayerProfile& profile, ProfileKind kind, const Candidate& candidate,
-                  const std::vector<int>& chunks, int64_t microbatches, const ReplicaMoves& moves,
+                  const std::vector<int>& chunks, int64_t microbatches, const ReplicaMoves& moves, double limit,
                   const MachinePrices& prices, ScheduleOrders& orders);
 
 // These bounds for the candidates of a request. For several threads at a time.
@@ -62,8 +63,8 @@ class LayerBounds {
  public:
   LayerBounds(const PlanRequest& request, int64_t devices);
   // By a profile of this kind; without simulation where it is not the candidate's own. Zero where there is none: a
-  // strategy that cannot be, mode fastest.
-  Bound of(const Candidate& candidate, ProfileKind kind);
+  // strategy that cannot be, mode fastest. Of one that needs more memory than `limit` the time is not looked for.
+  Bound of(const Candidate& candidate, ProfileKind kind, double limit = std::numeric_limits<double>::infinity());
   LayerProfiles& profiles() { return profiles_; }
   const MachinePrices& prices() const { return prices_; }
 

@@ -25,6 +25,9 @@ namespace shardscope {
 
 namespace {
 
+// Small arrays of several layers, such as gradients, joined; an exchange of counted rows is of one array.
+bool is_bucket(const CollectiveStart& start) { return start.operands.size() > 1 && !start.counted; }
+
 // One task, its instructions as listed. Streams of transfers have no limit here but that of what they depend on: so
 // what the clock shows is no later than any order of the overlap schedule, which keeps the listed order of all but
 // starts, dones, and casts and slices of what the task is given.
@@ -80,7 +83,7 @@ class TaskClock {
         const bool is_metric = task.phase != Phase::update && std::ranges::none_of(start->destinations, [&](int value) {
                                  return used_[static_cast<size_t>(value)];
                                });
-        const double took = start->operands.size() > 1 || is_metric ? 0 : seconds[i];
+        const double took = is_bucket(*start) || is_metric ? 0 : seconds[i];
         const int stream = streams_.of(program_, *start);
         const bool joined = overlaps_ && streams_.find(Streams::compute, stream);
         work.wire[static_cast<size_t>(stream)] += took;
@@ -121,8 +124,8 @@ class TaskClock {
       if (of_weights) work.weights += increments[i], work.weight_computing += computed[i];
       waiting[i] = waits(instruction, part, i, is_backward);
       moves[i] = start && (of_weights || is_carried || !waiting[i]);
-      const bool is_bucket = start && start->operands.size() > 1;  // of several layers' small gradients
-      for (int operand : is_bucket ? std::span<const int>() : instruction.operands()) {
+      const bool is_shared = start && is_bucket(*start);
+      for (int operand : is_shared ? std::span<const int>() : instruction.operands()) {
         const int maker = maker_[operand];
         if (maker < 0 || part[static_cast<size_t>(maker)] == part[i] || is_scalar(operand)) continue;
         const int from = part[static_cast<size_t>(maker)];
@@ -555,8 +558,7 @@ std::optional<ReplicaTraffic> LayerProfiles::make_traffic(const Candidate& candi
     for (const Instruction& instruction : task.instructions) {
       const CollectiveStart* start = instruction.as<CollectiveStart>();
       const int part = parts.of_op(instruction.op);
-      if (!start || start->operands.size() != 1 || start->axes != replicas || part < 0 || part >= parts.kept())
-        continue;
+      if (!start || is_bucket(*start) || start->axes != replicas || part < 0 || part >= parts.kept()) continue;
       const MovedKind kind = moved_kind(*start, task.phase, program, step.graph(), of_states);
       const bool is_gather = start->kind == InstructionKind::all_gather && kind == MovedKind::parameters,
                  is_sum = start->kind == InstructionKind::reduce_scatter && kind == MovedKind::gradients;

@@ -30,7 +30,7 @@ constexpr size_t dive_sizes[] = {0, 0, 64, 2, 2};
 constexpr int64_t dives_apart = 4;  // times as many rounds
 // Usual strategies of which bounds by their own layers are found first; they are planned so many at a time.
 constexpr size_t promising_count = 8, usual_count = 32, usual_round = 2;
-constexpr int most_tries = 20;  // of a number of stages
+constexpr int most_tries = 20, most_fitting = 4;  // of a number of stages
 // Single changes are tried of so many of the best plans, and planned so many at a time.
 constexpr size_t improved_count = 4, change_round = 4;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
@@ -199,14 +199,11 @@ class Search {
     for (const Open& open : open_[at_once]) {
       if (is_usual(strategy_of(open.index), request_.plan.machine)) usual.push_back(open.index);
     }
-    for (const Level level : {at_once, for_all_sizes}) {
-      std::erase_if(usual, [&](int index) { return !has_level(index, level); });
-      work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, level); });
-    }
+    work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, at_once); });
     const std::vector<int> promising = promising_of(usual);
     plan_first(promising, usual_round, is_over);
     if (!found_.empty()) return;
-    std::erase_if(usual, [&](int index) { return !is_frugal(strategy_of(index)) || !has_level(index, coarsely); });
+    std::erase_if(usual, [&](int index) { return !is_frugal(strategy_of(index)) || !has_level(index, for_all_sizes); });
     std::ranges::sort(usual, {}, [&](int index) { return std::tuple(split_of_replica(strategy_of(index)), index); });
     usual.resize(std::min(usual.size(), usual_count));
     work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
@@ -215,20 +212,25 @@ class Search {
   }
 
   std::vector<int> promising_of(std::vector<int> usual) {
-    std::erase_if(usual, [&](int index) { return !has_level(index, coarsely); });
+    std::erase_if(usual, [&](int index) { return !has_level(index, for_all_sizes); });
     sort_by_bounds(usual);
-    std::map<int64_t, int> tries;  // by stages
+    struct Tried {
+      int count = 0, fitting = 0;
+    };
+    std::map<int64_t, Tried> tries;  // by stages
     std::vector<int> promising;
     for (const int index : usual) {
-      int& tried = tries[strategy_of(index).pipeline];
-      if (tried == most_tries) continue;
+      Tried& tried = tries[strategy_of(index).pipeline];
+      if (tried.count == most_tries || tried.fitting == most_fitting) continue;
       work_on(std::span(&index, 1), [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
-      ++tried;
+      ++tried.count;
       if (!has_level(index, by_layers)) continue;
+      ++tried.fitting;
       promising.push_back(index);
-      tried = most_tries;
     }
     sort_by_bounds(promising);
+    std::set<int64_t> stages;
+    std::erase_if(promising, [&](int index) { return !stages.insert(strategy_of(index).pipeline).second; });
     promising.resize(std::min(promising.size(), promising_count));
     return promising;
   }
@@ -371,7 +373,7 @@ class Search {
     std::vector<Bound> bounds(unknown.size());
     in_parallel(unknown.size(), [&](size_t i) {
       const Candidate& candidate = all_[static_cast<size_t>(unknown[i]->index)];
-      bounds[i] = layers_.of(candidate, kind);
+      bounds[i] = layers_.of(candidate, kind, memory_limit_);
     });
     for (size_t i = 0; i < unknown.size(); ++i) record_.bounds[{unknown[i]->index, level}] = bounds[i];
     for (Open& open : round) {

@@ -213,7 +213,6 @@ class SearchTest : public QObject {
     QVERIFY(!first.empty());
     for (const auto& [strategy, mode] : first) {
       QVERIFY(strategy.tensor <= 8 && strategy.sequence_parallel == (strategy.tensor > 1));
-      QCOMPARE(strategy.microbatch_size, int64_t{1});
       QVERIFY(strategy.order.empty() && strategy.pipeline_schedule == "1f1b");
     }
   }
