@@ -1,6 +1,7 @@
 // search_benchmark FILE DEVICES MACHINE SECONDS [NUMBER=VALUE ...]: what a search knows of its candidates, and what
 // knowing it takes. First the time of each level of bounds over a sample of the space, one thread. Then a search of so
-// many seconds, and for each of its fastest and of its front which share of the plan's time and memory each bound has.
+// many seconds, and for each of its fastest and of its front which share of the plan's time and memory each bound has,
+// and what is left open.
 
 #include <fmt/format.h>
 
@@ -12,8 +13,10 @@
 
 #include "engine/config/parse.h"
 #include "engine/machine/chosen_machine.h"
+#include "engine/plan/memory_limit.h"
 #include "engine/search/layer_bound.h"
 #include "engine/search/search.h"
+#include "engine/search/search_record.h"
 
 namespace {
 
@@ -41,8 +44,8 @@ void print_costs(const SearchRequest& request) {
              }));
   std::set<std::string> coarse_keys, fine_keys;
   for (const Candidate& candidate : all) {
-    coarse_keys.insert(layers->profiles().key_of(candidate, true));
-    fine_keys.insert(layers->profiles().key_of(candidate, false));
+    coarse_keys.insert(layers->profiles().key_of(candidate, ProfileKind::coarse));
+    fine_keys.insert(layers->profiles().key_of(candidate, ProfileKind::own));
   }
   fmt::print("{} coarse profiles, {} profiles of all candidates\n", coarse_keys.size(), fine_keys.size());
   std::vector<Candidate> sample;
@@ -53,23 +56,58 @@ void print_costs(const SearchRequest& request) {
     });
     fmt::print("{:8.3f} ms {}\n", 1000 * took / static_cast<double>(sample.size()), name);
   };
-  each("a coarse profile", [&](const Candidate& candidate) { layers->profiles().of(candidate, true); });
-  each("a coarse bound by it", [&](const Candidate& candidate) { layers->of(candidate, true); });
-  each("a profile", [&](const Candidate& candidate) { layers->profiles().of(candidate, false); });
-  each("a bound by it", [&](const Candidate& candidate) { layers->of(candidate, false); });
+  each("a coarse profile", [&](const Candidate& candidate) { layers->profiles().of(candidate, ProfileKind::coarse); });
+  each("a coarse bound by it", [&](const Candidate& candidate) { layers->of(candidate, ProfileKind::coarse); });
+  each("a profile", [&](const Candidate& candidate) { layers->profiles().of(candidate, ProfileKind::own); });
+  each("a bound by it", [&](const Candidate& candidate) { layers->of(candidate, ProfileKind::own); });
 }
 
 void print_shares(const SearchRequest& request, const std::vector<Found>& list) {
   const Bounds bounds(request.plan, request.devices);
   LayerBounds layers(request.plan, request.devices);
   for (const Found& found : list) {
-    const Bound of[] = {bounds.of(found.candidate), layers.of(found.candidate, true),
-                        layers.of(found.candidate, false)};
+    const Bound of[] = {bounds.of(found.candidate), layers.of(found.candidate, ProfileKind::proportional),
+                        layers.of(found.candidate, ProfileKind::coarse), layers.of(found.candidate, ProfileKind::own)};
     fmt::print("{:9.4g} s {:7.2f} GB  time", found.seconds, found.memory_bytes / 1e9);
     for (const Bound& bound : of) fmt::print(" {:.3f}", bound.seconds / found.seconds);
     fmt::print("  memory");
     for (const Bound& bound : of) fmt::print(" {:.3f}", bound.memory_bytes / found.memory_bytes);
-    fmt::print(" likely {:.3f}  {}\n", of[2].likely_bytes / found.memory_bytes, text_of(found.candidate));
+    fmt::print(" likely {:.3f}  {}\n", of[3].likely_bytes / found.memory_bytes, text_of(found.candidate));
+  }
+}
+
+// What is not planned and may be better than the best: by what is known of it, how many and the lowest bound.
+void print_open(const SearchRequest& request, const SearchRecord& record, double best) {
+  const Bounds bounds(request.plan, request.devices);
+  const LayerBounds layers(request.plan, request.devices);
+  const auto memory = static_cast<double>(memory_limit(request.plan.config.sharding, layers.prices()));
+  struct Open {
+    double seconds = 0;
+    const Candidate* candidate = nullptr;
+  };
+  std::map<std::string, std::vector<Open>> open;
+  const std::vector<Candidate> all = candidates(model_limits(request.plan.config), request.devices, request.fixed);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const int index = static_cast<int>(i);
+    if (record.plans.contains(index)) continue;
+    Bound bound = bounds.of(all[i]);
+    int level = 0;
+    for (auto at = record.bounds.lower_bound({index, 0}); at != record.bounds.end() && at->first.first == index; ++at) {
+      bound.seconds = std::max(bound.seconds, at->second.seconds);
+      bound.memory_bytes = std::max(bound.memory_bytes, at->second.memory_bytes);
+      ++level;
+    }
+    if (bound.seconds >= best || (memory > 0 && bound.memory_bytes > memory)) continue;
+    const StrategyConfig& s = all[i].strategy;
+    open[fmt::format("{} {:<7} {:<7} {:<9}", level, s.fsdp > 1 ? "fsdp" : fmt::format("zero {}", s.zero),
+                     s.pipeline > 1 ? "stages" : "", s.recompute)]
+        .push_back({bound.seconds, &all[i]});
+  }
+  fmt::print("open, by the level of what is known: candidates, of these by more than 5 %, lowest bound of the best\n");
+  for (auto& [key, list] : open) {
+    const auto least = std::ranges::min_element(list, {}, &Open::seconds);
+    const auto more = std::ranges::count_if(list, [&](const Open& of) { return of.seconds < 0.95 * best; });
+    fmt::print("{} {:7} {:7} {:.4f}  {}\n", key, list.size(), more, least->seconds / best, text_of(*least->candidate));
   }
 }
 
@@ -85,6 +123,8 @@ int run(int count, char** arguments) {
   request.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   for (int i = 5; i < count; ++i) fix(request.fixed, arguments[i]);
   print_costs(request);
+  SearchRecord record;
+  request.record = &record;
   const SearchResult result = search(request);
   const SearchSpaceCounts& space = result.space;
   fmt::print("{} candidates: {} too large, {} dominated, {} planned, {} open; gap {:.4f}\nfastest\n", space.candidates,
@@ -92,6 +132,7 @@ int run(int count, char** arguments) {
   print_shares(request, result.fastest);
   fmt::print("front\n");
   print_shares(request, result.front);
+  if (!result.fastest.empty()) print_open(request, record, result.fastest.front().seconds);
   return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <string>
 
 #include "engine/base/error.h"
@@ -39,6 +40,13 @@ bool speaks_of(const CollectiveRule& rule, InstructionKind collective, const std
   return (!rule.collective || *rule.collective == collective) && (rule.level.empty() || rule.level == level);
 }
 
+// Where a machine has none.
+CollectiveRule standard_rule(const Level& level) {
+  CollectiveRule rule;
+  if (level.kind == LevelKind::shared_memory) rule.algorithm = Algorithm::direct;
+  return rule;
+}
+
 }  // namespace
 
 double wire_bytes(InstructionKind collective, double payload, int64_t members) {
@@ -66,6 +74,25 @@ double collective_seconds(InstructionKind collective, double payload, const Grou
   return call + messages * latency + bytes_seconds(collective, payload, groups) / rule.efficiency;
 }
 
+double least_seconds_per_byte(InstructionKind collective, const GroupPlacement& groups, const Machine& machine) {
+  if (groups.levels.empty()) return 0;
+  GroupPlacement at_once = groups;
+  for (LevelTraffic& level : at_once.levels) level.latency = 0;
+  const Level& level = machine.levels[static_cast<size_t>(groups.level())];
+  double least = std::numeric_limits<double>::infinity();
+  const auto consider = [&](CollectiveRule rule) {
+    rule.latency = rule.latency_per_member = 0;
+    least = std::min(least, collective_seconds(collective, 1, at_once, rule));
+  };
+  for (const CollectiveRule& rule : machine.collectives) {
+    if (!speaks_of(rule, collective, level.name)) continue;
+    consider(rule);
+    if (rule.up_to_bytes == 0) return least;
+  }
+  consider(standard_rule(level));
+  return least;
+}
+
 double collective_seconds(InstructionKind collective, double payload, const GroupPlacement& groups,
                           const Machine& machine) {
   if (!is_collective(collective)) {
@@ -85,9 +112,7 @@ double collective_seconds(InstructionKind collective, double payload, const Grou
     end = rule.up_to_bytes;
     least = std::max(least, collective_seconds(collective, static_cast<double>(end), groups, rule));
   }
-  CollectiveRule standard;
-  if (level.kind == LevelKind::shared_memory) standard.algorithm = Algorithm::direct;
-  return std::max(least, collective_seconds(collective, payload, groups, standard));
+  return std::max(least, collective_seconds(collective, payload, groups, standard_rule(level)));
 }
 
 }  // namespace shardscope

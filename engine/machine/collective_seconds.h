@@ -41,4 +41,8 @@ double collective_seconds(InstructionKind collective, double payload, const Grou
 double collective_seconds(InstructionKind collective, double payload, const GroupPlacement& groups,
                           const Machine& machine);
 
+// At least what a byte of payload adds by the rules of a machine, whatever the payload: without latency, and by the
+// fastest of the rules.
+double least_seconds_per_byte(InstructionKind collective, const GroupPlacement& groups, const Machine& machine);
+
 }  // namespace shardscope

@@ -18,14 +18,17 @@ double moved_share(std::span<const int> moved, const Program& program, const Sta
 
 }  // namespace
 
+double payload_as_held(const CollectiveStart& start, const Program& program, const WorkPrices& prices) {
+  return static_cast<double>(start.payload_bytes) * moved_share(start.operands, program, prices.types());
+}
+
 double instruction_seconds(const Instruction& instruction, const Program& program, const Graph& graph,
                            const WorkPrices& prices) {
   const auto as_held = [&](double bytes, std::span<const int> moved) {
     return bytes * moved_share(moved, program, prices.types());
   };
   if (const CollectiveStart* start = instruction.as<CollectiveStart>()) {
-    const double payload = as_held(static_cast<double>(start->payload_bytes), start->operands);
-    return prices.collective(start->kind, payload, start->axes);
+    return prices.collective(start->kind, payload_as_held(*start, program, prices), start->axes);
   }
   if (instruction.as<CollectiveDone>()) return 0;
   if (instruction.as<Slice>()) return prices.slice(as_held(instruction.bytes_touched(), instruction.operands()));

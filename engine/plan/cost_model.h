@@ -5,6 +5,9 @@
 
 namespace shardscope {
 
+// What a collective moves, as the stack holds it (CollectiveStart::payload_bytes).
+double payload_as_held(const CollectiveStart& start, const Program& program, const WorkPrices& prices);
+
 // What an instruction is expected to take alone, in seconds, by the prices of the layout search.
 double instruction_seconds(const Instruction& instruction, const Program& program, const Graph& graph,
                            const WorkPrices& prices);

@@ -23,9 +23,6 @@ constexpr double rounding = 1 - 1e-9;
 // Blocks of a causal ring leave out the scores above the diagonal.
 constexpr double seen_by_ring = 0.5;
 
-// Rows of an expert are whole: of r rows at least this share counts, of more no less.
-double share_of_whole_rows(double rows) { return rows >= 2 ? 1 - 1 / rows : 0.5; }
-
 }  // namespace
 
 Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) {

@@ -6,30 +6,42 @@
 #include "engine/config/strategy.h"
 #include "engine/machine/chosen_stack.h"
 #include "engine/search/memory_bound.h"
+#include "engine/search/whole_step.h"
 
 namespace shardscope {
 
 namespace {
 
+constexpr double summing_error = 1 - 1e-9;
+
 class StrategyBound {
  public:
-  StrategyBound(const LayerProfile& profile, const Candidate& candidate, int64_t microbatches,
-                const MachinePrices& prices, ScheduleOrders& orders)
+  StrategyBound(const LayerProfile& profile, ProfileKind kind, const Candidate& candidate, int64_t microbatches,
+                const ReplicaMoves& moves, const MachinePrices& prices, ScheduleOrders& orders)
       : profile_(profile),
+        kind_(kind),
         strategy_(candidate.strategy),
         microbatches_(microbatches),
         prices_(prices),
         orders_(orders) {
+    if (kind == ProfileKind::proportional) {
+      rows_share_ = static_cast<double>(strategy_.microbatch_size) / static_cast<double>(profile.rows);
+      scale_ = rows_share_ * summing_error;
+      if (profile.has_experts) scale_ *= share_of_whole_rows(profile.rows_of_expert * rows_share_);
+    }
+    if (moves.traffic && kind != ProfileKind::own) add_moves(moves);
     const std::vector<std::string>& order = strategy_.order.empty() ? default_order() : strategy_.order;
     for (size_t i = order.size(); i-- > 0 && order[i] != "pipeline";) devices_inside_ *= degree(strategy_, order[i]);
   }
 
-  Bound run(const std::vector<int>& chunks, bool coarse) {
+  Bound run(const std::vector<int>& chunks, double limit) {
+    const bool coarse = kind_ != ProfileKind::own;
     const auto stages = static_cast<size_t>(strategy_.pipeline);
     chunks_ = cut_layers(profile_.layers, chunks);
     Bound bound;
-    bound.seconds = stages == 1 ? one_stage(coarse) : pipeline(coarse);
     bound.memory_bytes = memory(coarse);
+    if (bound.memory_bytes > limit) return bound;
+    bound.seconds = stages == 1 ? one_stage(coarse) : pipeline(coarse);
     if (!coarse)
       bound.likely_bytes = std::max(bound.memory_bytes, likely_memory(profile_, chunks_, stages, in_flight()));
     return bound;
@@ -45,8 +57,20 @@ class StrategyBound {
     return work;
   }
 
+  void add_moves(const ReplicaMoves& moves) {
+    const ReplicaRates& rates = moves.rates;
+    stream_ = profile_.runs_here ? static_cast<size_t>(rates.stream) : profile_.is_joined.size();
+    moved_forward_.assign(profile_.forward.size(), 0);
+    moved_backward_ = moved_forward_;
+    for (const ReplicaTraffic::Moved& moved : moves.traffic->moved) {
+      if (moved.size % rates.replicas != 0) continue;
+      (moved.is_forward ? moved_forward_ : moved_backward_)[static_cast<size_t>(moved.part)] +=
+          moved.bytes * summing_error * (moved.kind == InstructionKind::all_gather ? rates.gather : rates.scatter);
+    }
+  }
+
   struct TaskSeconds {
-    double clock = 0, computing = 0, ahead = 0, behind = 0, weights = 0, movable = 0;
+    double clock = 0, computing = 0, ahead = 0, behind = 0, passing = 0, weight_computing = 0, weights = 0, movable = 0;
     std::vector<double> wire;
     double all() const {
       double seconds = clock;
@@ -57,16 +81,30 @@ class StrategyBound {
 
   TaskSeconds of_chunk(const std::vector<PartWork>& works, const ChunkLayers& chunk, bool is_backward) const {
     TaskSeconds seconds;
-    seconds.wire.assign(works.front().wire.size(), 0);
+    seconds.wire.assign(works.front().wire.size() + 1, 0);
     const auto add = [&](const PartWork& work, double times) {
+      times *= scale_;
       seconds.clock += times * work.clock;
       seconds.computing += times * work.computing;
+      seconds.passing += times * work.passing;
       seconds.weights += times * work.weights;
       seconds.movable += times * work.movable;
       for (size_t s = 0; s < work.wire.size(); ++s) seconds.wire[s] += times * work.wire[s];
     };
     for (size_t g = 0; g < chunk.count.size(); ++g) {
       if (chunk.count[g] > 0) add(of_layer(works, g), static_cast<double>(chunk.count[g]));
+    }
+    if (!moved_forward_.empty()) {
+      const std::vector<double>& moved = is_backward ? moved_backward_ : moved_forward_;
+      double sum = 0;
+      for (size_t g = 0; g < chunk.count.size(); ++g) {
+        const EqualLayers& of = profile_.layers[g];
+        sum += static_cast<double>(chunk.count[g]) *
+               std::min(moved[static_cast<size_t>(of.kept)], moved[static_cast<size_t>(of.kept + of.kept_count - 1)]);
+      }
+      seconds.wire[stream_] += sum;
+      const bool is_alone = profile_.runs_here && !profile_.is_joined[stream_];
+      if (is_alone) seconds.clock += sum;
     }
     const PartWork &before = works[static_cast<size_t>(profile_.kept)],
                    &behind = works[static_cast<size_t>(profile_.kept) + 1];
@@ -75,15 +113,15 @@ class StrategyBound {
     const int enters = is_backward ? chunk.last_group : chunk.first_group,
               leaves = is_backward ? chunk.first_group : chunk.last_group;
     if (enters >= 0) {
-      seconds.ahead = of_layer(works, static_cast<size_t>(enters)).ahead;
+      seconds.ahead = scale_ * of_layer(works, static_cast<size_t>(enters)).ahead;
       // Gradients of parameters alone may come behind the message.
       const PartWork leaving = of_layer(works, static_cast<size_t>(leaves));
-      seconds.behind = std::max(leaving.behind, leaving.weights);
+      seconds.behind = scale_ * std::max(leaving.behind, leaving.weights);
     }
     // Where tokens go to experts, several messages may begin and end a chunk: nothing is claimed to wait.
-    if (profile_.has_experts) seconds.ahead = seconds.clock;
-    if (chunk.has_before) seconds.behind += before.late;
-    if (chunk.has_behind) seconds.behind += behind.late;
+    if (profile_.has_experts) seconds.ahead = seconds.clock, seconds.passing = 0;
+    if (chunk.has_before) seconds.behind += scale_ * before.late;
+    if (chunk.has_behind) seconds.behind += scale_ * behind.late;
     return seconds;
   }
 
@@ -91,8 +129,9 @@ class StrategyBound {
     const ChunkLayers& all = chunks_.front();
     const TaskSeconds of_forward = of_chunk(profile_.forward, all, false),
                       of_backward = of_chunk(profile_.backward, all, true);
-    const double forward = std::max(of_forward.all(), of_forward.clock + profile_.forward_tail),
-                 backward = std::max(of_backward.all(), of_backward.clock + profile_.backward_tail);
+    const bool has_tails = kind_ != ProfileKind::proportional;
+    const double forward = std::max(of_forward.all(), of_forward.clock + (has_tails ? profile_.forward_tail : 0)),
+                 backward = std::max(of_backward.all(), of_backward.clock + (has_tails ? profile_.backward_tail : 0));
     double seconds = static_cast<double>(microbatches_) * (forward + backward);
     if (!coarse) seconds += of_chunk(profile_.begin, all, false).all() + of_chunk(profile_.update, all, false).all();
     return seconds;
@@ -108,6 +147,13 @@ class StrategyBound {
     // With a transfer of so many seconds.
     double with(double transfer) const { return std::max(work, computing + transfer); }
   };
+
+  // `with_streams`: the task is one in the plan.
+  Item item_of(const TaskSeconds& of, bool with_streams) const {
+    const double work = with_streams ? of.all() : of.clock;
+    if (kind_ == ProfileKind::proportional) return {work, of.computing, std::max(0.0, work - of.passing), 0, 0};
+    return {work, of.computing, of.ahead + work - of.clock, of.behind, of.movable};
+  }
 
   const PipelineSchedule& schedule() const { return schedule_of(strategy_); }
   PipelineShape shape() const { return shape_of(strategy_, microbatches_); }
@@ -125,23 +171,24 @@ class StrategyBound {
     std::vector<Item> forward, backward, weight;  // by chunk
     std::vector<double> received, received_back;
     for (int c = 0; c < count; ++c) {
-      received.push_back(c == 0 ? 0 : transfer((c - 1) % stages, c % stages, profile_.forward_message));
-      received_back.push_back(c + 1 == count ? 0 : transfer((c + 1) % stages, c % stages, profile_.backward_message));
+      received.push_back(c == 0 ? 0 : transfer((c - 1) % stages, c % stages, profile_.forward_message * rows_share_));
+      received_back.push_back(
+          c + 1 == count ? 0 : transfer((c + 1) % stages, c % stages, profile_.backward_message * rows_share_));
       if (c > 0 && chunks_[static_cast<size_t>(c)] == chunks_[static_cast<size_t>(c) - 1]) {
         forward.push_back(forward.back());
         backward.push_back(backward.back());
         weight.push_back(weight.back());
         continue;
       }
-      const TaskSeconds there = of_chunk(profile_.forward, chunks_[static_cast<size_t>(c)], false),
-                        back = of_chunk(profile_.backward, chunks_[static_cast<size_t>(c)], true);
-      forward.push_back(
-          {there.all(), there.computing, there.ahead + there.all() - there.clock, there.behind, there.movable});
-      const double weights = schedule.splits_backward ? back.weights : 0;
-      backward.push_back({schedule.splits_backward ? std::max(0.0, back.clock - weights) : back.all(),
-                          std::max(0.0, back.computing - weights),
-                          schedule.splits_backward ? back.ahead : back.ahead + back.all() - back.clock,
-                          schedule.splits_backward ? 0 : back.behind, back.movable});
+      const ChunkLayers& chunk = chunks_[static_cast<size_t>(c)];
+      forward.push_back(item_of(of_chunk(profile_.forward, chunk, false), true));
+      if (schedule.splits_backward) {
+        TaskSeconds back = of_chunk(profile_.backward_of_inputs, chunk, true);
+        back.behind = 0;
+        backward.push_back(item_of(back, false));
+      } else {
+        backward.push_back(item_of(of_chunk(profile_.backward, chunk, true), true));
+      }
       weight.push_back({schedule.splits_backward ? weights_of_whole(c) : 0, 0, 0, 0, 0});
     }
     std::vector<double> begin(static_cast<size_t>(stages)), update(begin.size());
@@ -177,12 +224,12 @@ class StrategyBound {
       const EqualLayers& of = profile_.layers[g];
       double least = std::numeric_limits<double>::infinity();
       for (int copy = 0; copy < of.kept_count; ++copy)
-        least = std::min(least, profile_.backward[static_cast<size_t>(of.kept + copy)].weights);
+        least = std::min(least, profile_.backward[static_cast<size_t>(of.kept + copy)].weight_computing);
       seconds += static_cast<double>(layers.count[g]) * least;
     }
-    if (layers.has_before) seconds += profile_.backward[static_cast<size_t>(profile_.kept)].weights;
-    if (layers.has_behind) seconds += profile_.backward[static_cast<size_t>(profile_.kept) + 1].weights;
-    return seconds;
+    if (layers.has_before) seconds += profile_.backward[static_cast<size_t>(profile_.kept)].weight_computing;
+    if (layers.has_behind) seconds += profile_.backward[static_cast<size_t>(profile_.kept) + 1].weight_computing;
+    return scale_ * seconds;
   }
 
   std::vector<double> summed(const std::vector<Item>& forward, const std::vector<Item>& backward,
@@ -248,7 +295,8 @@ class StrategyBound {
     const auto stages = static_cast<size_t>(strategy_.pipeline);
     const bool splits_backward = stages > 1 && schedule().splits_backward;
     if (coarse)
-      return coarse_memory_bound(profile_, chunks_, stages, in_flight(), splits_backward, state_shards(strategy_));
+      return coarse_memory_bound(profile_, chunks_, stages, in_flight(), splits_backward, state_shards(strategy_),
+                                 rows_share_);
     return memory_bound(profile_, chunks_, stages, in_flight(), splits_backward);
   }
 
@@ -258,19 +306,24 @@ class StrategyBound {
   }
 
   const LayerProfile& profile_;
+  ProfileKind kind_;
   const StrategyConfig& strategy_;
   int64_t microbatches_;
   const MachinePrices& prices_;
   ScheduleOrders& orders_;
   std::vector<ChunkLayers> chunks_;
-  int64_t devices_inside_ = 1;  // of a device's neighbours in the next stage
+  int64_t devices_inside_ = 1;                          // of a device's neighbours in the next stage
+  double rows_share_ = 1, scale_ = 1;                   // of the profile's rows, and of what they take
+  std::vector<double> moved_forward_, moved_backward_;  // s, by part: what replicas move
+  size_t stream_ = 0;                                   // on which
 };
 
 }  // namespace
 
-Bound layer_bound(const LayerProfile& profile, const Candidate& candidate, const std::vector<int>& chunks,
-                  int64_t microbatches, bool coarse, const MachinePrices& prices, ScheduleOrders& orders) {
-  return StrategyBound(profile, candidate, microbatches, prices, orders).run(chunks, coarse);
+Bound layer_bound(const LayerProfile& profile, ProfileKind kind, const Candidate& candidate,
+                  const std::vector<int>& chunks, int64_t microbatches, const ReplicaMoves& moves, double limit,
+                  const MachinePrices& prices, ScheduleOrders& orders) {
+  return StrategyBound(profile, kind, candidate, microbatches, moves, prices, orders).run(chunks, limit);
 }
 
 LayerBounds::LayerBounds(const PlanRequest& request, int64_t devices)
@@ -278,18 +331,48 @@ LayerBounds::LayerBounds(const PlanRequest& request, int64_t devices)
       prices_(request.machine, static_cast<int>(devices)),
       stack_memory_(chosen_stack(request.config.stack).memory) {}
 
-Bound LayerBounds::of(const Candidate& candidate, bool coarse) {
-  const LayerProfile* profile = profiles_.of(candidate, coarse);
+ReplicaRates LayerBounds::replica_rates(const StrategyConfig& s) {
+  const std::vector<std::string>& order = s.order.empty() ? default_order() : s.order;
+  std::vector<MeshAxis> axes;
+  std::vector<AxisIndex> replicas;
+  std::vector<int64_t> key;
+  for (const std::string& axis : order) {
+    const int64_t size = degree(s, axis);
+    if (size == 1) continue;
+    const bool is_in = s.fsdp > 1 ? axis == "fsdp" : axis == "data" || axis == "context";
+    if (is_in) replicas.push_back(static_cast<AxisIndex>(axes.size()));
+    axes.push_back({axis, size});
+    key.push_back(is_in ? -size : size);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = rates_.find(key); known != rates_.end()) return known->second;
+  }
+  const GroupPlacement placement = prices_.place(Mesh(axes), replicas);
+  ReplicaRates rates;
+  rates.gather = least_seconds_per_byte(InstructionKind::all_gather, placement, prices_.machine());
+  rates.scatter = least_seconds_per_byte(InstructionKind::reduce_scatter, placement, prices_.machine());
+  rates.replicas = s.fsdp > 1 ? s.fsdp : s.data * s.context;
+  rates.stream = std::max(placement.level(), 0) + 1;
+  const std::lock_guard lock(mutex_);
+  return rates_.try_emplace(key, rates).first->second;
+}
+
+Bound LayerBounds::of(const Candidate& candidate, ProfileKind kind, double limit) {
+  const LayerProfile* profile = profiles_.of(candidate, kind);
   if (!profile) return {};
   const StrategyConfig& s = candidate.strategy;
   const std::vector<int> chunks = s.pipeline * s.virtual_stages == 1
                                       ? std::vector<int>{static_cast<int>(profile->layers.back().end())}
                                       : profiles_.chunks_of(candidate);
   if (chunks.empty()) return {};
+  ReplicaMoves moves;
+  if (kind != ProfileKind::own) moves.traffic = profiles_.traffic_of(candidate);
+  if (moves.traffic) moves.rates = replica_rates(s);
   const int64_t microbatches = profiles_.microbatches_of(candidate);
-  Bound bound = layer_bound(*profile, candidate, chunks, microbatches, coarse, prices_, orders_);
+  Bound bound = layer_bound(*profile, kind, candidate, chunks, microbatches, moves, limit, prices_, orders_);
   bound.memory_bytes = with_allocator(bound.memory_bytes, stack_memory_);
-  if (!coarse) bound.likely_bytes = with_allocator(bound.likely_bytes, stack_memory_);
+  if (kind == ProfileKind::own) bound.likely_bytes = with_allocator(bound.likely_bytes, stack_memory_);
   return bound;
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <limits>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "engine/compile/plan_request.h"
@@ -27,26 +30,53 @@ namespace shardscope {
 // stage works on all microbatches, after the first message has passed the stages before it, and before the last, where
 // the schedule ends with it, has passed them back.
 //
+// Replicas. With fsdp each run of a task gathers the parameters of its layers, for forward and again for backward, and
+// with it or ZeRO 2 backward sums each gradient to the part of a replica. What a task moves so is as of two replicas,
+// since layouts as written follow from specs, and these do where the dimension that two split is one that all do; each
+// byte takes at least what the fastest rule says for the groups of the candidate. An own profile has it already.
+//
+// Of all sizes of microbatches. On the ideal machine of whole_step.h an op of r rows takes max(a r + w, b r), a
+// collective c r: for each row no less than of more rows. So computing, clock and streams, which are sums and maxima of
+// these, take of a share of the rows of the profile at least that share. Differences of them need not: of what passes
+// only computing counts that waits for a message and is waited for, and of backward without gradients of parameters the
+// clock of what is left. Of experts each has whole rows, the fewest of them by share_of_whole_rows().
+//
 // Memory: memory_bound.h; as another software stack holds a plan, of states, its allocator and libraries alone.
 inline constexpr int64_t simulated_items = 4096;
-Bound layer_bound(const LayerProfile& profile, const Candidate& candidate, const std::vector<int>& chunks,
-                  int64_t microbatches, bool coarse, const MachinePrices& prices, ScheduleOrders& orders);
+
+// What an all-gather and a reduce-scatter among the replicas of a candidate take at least.
+struct ReplicaRates {
+  double gather = 0, scatter = 0;  // s, each byte of payload
+  int64_t replicas = 1;
+  int stream = 0;
+};
+struct ReplicaMoves {
+  const ReplicaTraffic* traffic = nullptr;
+  ReplicaRates rates;
+};
+Bound layer_bound(const LayerProfile& profile, ProfileKind kind, const Candidate& candidate,
+                  const std::vector<int>& chunks, int64_t microbatches, const ReplicaMoves& moves, double limit,
+                  const MachinePrices& prices, ScheduleOrders& orders);
 
 // These bounds for the candidates of a request. For several threads at a time.
 class LayerBounds {
  public:
   LayerBounds(const PlanRequest& request, int64_t devices);
-  // `coarse`: by a profile that all numbers of replicas and stages share, and without simulation. Zero where there is
-  // none: a strategy that cannot be, mode fastest.
-  Bound of(const Candidate& candidate, bool coarse);
+  // By a profile of this kind; without simulation where it is not the candidate's own. Zero where there is none: a
+  // strategy that cannot be, mode fastest. Of one that needs more memory than `limit` the time is not looked for.
+  Bound of(const Candidate& candidate, ProfileKind kind, double limit = std::numeric_limits<double>::infinity());
   LayerProfiles& profiles() { return profiles_; }
   const MachinePrices& prices() const { return prices_; }
 
  private:
+  ReplicaRates replica_rates(const StrategyConfig& strategy);
+
   LayerProfiles profiles_;
   MachinePrices prices_;
   StackMemory stack_memory_;
   ScheduleOrders orders_;
+  std::mutex mutex_;
+  std::map<std::vector<int64_t>, ReplicaRates> rates_;  // by sizes of what replicas alternate with on the mesh
 };
 
 }  // namespace shardscope

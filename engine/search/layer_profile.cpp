@@ -9,6 +9,7 @@
 #include "engine/compile/token_split.h"
 #include "engine/compile/written_training.h"
 #include "engine/config/strategy.h"
+#include "engine/graph/casts.h"
 #include "engine/graph/op_definition.h"
 #include "engine/machine/chosen_stack.h"
 #include "engine/machine/host_machine.h"
@@ -16,12 +17,16 @@
 #include "engine/plan/cost_model.h"
 #include "engine/plan/stages.h"
 #include "engine/search/network_parts.h"
+#include "engine/search/whole_step.h"
 #include "engine/shard/lowering.h"
 #include "engine/simulate/streams.h"
 
 namespace shardscope {
 
 namespace {
+
+// Small arrays of several layers, such as gradients, joined; an exchange of counted rows is of one array.
+bool is_bucket(const CollectiveStart& start) { return start.operands.size() > 1 && !start.counted; }
 
 // One task, its instructions as listed. Streams of transfers have no limit here but that of what they depend on: so
 // what the clock shows is no later than any order of the overlap schedule, which keeps the listed order of all but
@@ -49,7 +54,7 @@ class TaskClock {
   }
 
   std::vector<PartWork> run(const Task& task, const std::vector<double>& seconds, double* tail = nullptr,
-                            double* message = nullptr) {
+                            double* message = nullptr, bool without_weights = false) {
     const bool is_backward = task.phase == Phase::backward;
     std::vector<PartWork> works(static_cast<size_t>(part_count_));
     for (PartWork& work : works) work.wire.assign(streams_.names.size(), 0);
@@ -59,14 +64,16 @@ class TaskClock {
     is_early_.assign(program_.values.size(), true);
     waits_.assign(program_.values.size(), false);
     const size_t count = task.instructions.size();
-    std::vector<double> increments(count);
-    std::vector<bool> moves(count);
+    std::vector<double> increments(count), computed(count);
+    std::vector<bool> moves(count), waiting(count);
     std::vector<int> part(count), first_use(works.size(), -1), last_give(works.size(), -1);
     std::vector<std::vector<int>> given(works.size());
     double clock = 0, end = 0;
     for (size_t i = 0; i < count; ++i) {
       const Instruction& instruction = task.instructions[i];
       part[i] = std::max(0, parts_.of_op(instruction.op));
+      const bool of_weights = instruction.op != no_id && weight_gradient_[static_cast<size_t>(instruction.op)];
+      if (of_weights && without_weights) continue;
       PartWork& work = works[static_cast<size_t>(part[i])];
       const double before = clock;
       bool is_carried = false;
@@ -76,7 +83,7 @@ class TaskClock {
         const bool is_metric = task.phase != Phase::update && std::ranges::none_of(start->destinations, [&](int value) {
                                  return used_[static_cast<size_t>(value)];
                                });
-        const double took = start->operands.size() > 1 || is_metric ? 0 : seconds[i];
+        const double took = is_bucket(*start) || is_metric ? 0 : seconds[i];
         const int stream = streams_.of(program_, *start);
         const bool joined = overlaps_ && streams_.find(Streams::compute, stream);
         work.wire[static_cast<size_t>(stream)] += took;
@@ -107,17 +114,18 @@ class TaskClock {
         // Replicas may share what is made of states alone.
         const bool known =
             !(coarse_ && early) && (instruction.op == no_id || !left_out_[static_cast<size_t>(instruction.op)]);
-        clock += known ? seconds[i] : 0;
-        work.computing += known ? seconds[i] : 0;
+        computed[i] = known ? seconds[i] : 0;
+        clock += computed[i];
+        work.computing += computed[i];
         for (int result : instruction.results()) ready_[result] = early ? 0 : clock, is_early_[result] = early;
       }
       increments[i] = clock - before;
       work.clock += increments[i];
-      const bool of_weights = instruction.op != no_id && weight_gradient_[static_cast<size_t>(instruction.op)];
-      if (of_weights) work.weights += increments[i];
-      moves[i] = start && (of_weights || is_carried || !waits(instruction, part, i, is_backward));
-      const bool is_bucket = start && start->operands.size() > 1;  // of several layers' small gradients
-      for (int operand : is_bucket ? std::span<const int>() : instruction.operands()) {
+      if (of_weights) work.weights += increments[i], work.weight_computing += computed[i];
+      waiting[i] = waits(instruction, part, i, is_backward);
+      moves[i] = start && (of_weights || is_carried || !waiting[i]);
+      const bool is_shared = start && is_bucket(*start);
+      for (int operand : is_shared ? std::span<const int>() : instruction.operands()) {
         const int maker = maker_[operand];
         if (maker < 0 || part[static_cast<size_t>(maker)] == part[i] || is_scalar(operand)) continue;
         const int from = part[static_cast<size_t>(maker)];
@@ -127,8 +135,7 @@ class TaskClock {
         given[static_cast<size_t>(from)].push_back(operand);
       }
       if (!instruction.as<CollectiveDone>()) {
-        const bool waiting = waits(instruction, part, i, is_backward);
-        for (int result : instruction.destinations()) waits_[result] = waiting;
+        for (int result : instruction.destinations()) waits_[result] = waiting[i];
       }
       for (int result : instruction.results()) maker_[result] = static_cast<int>(i);
     }
@@ -141,6 +148,7 @@ class TaskClock {
       const bool again = op != no_id && graph_.ops[static_cast<size_t>(op)].phase == Phase::recompute;
       if (use < 0 || static_cast<int>(i) < use || again) work.ahead += increments[i];
       if (give < 0 || static_cast<int>(i) > give) work.behind += increments[i];
+      else if (waiting[i] && !again) work.passing += computed[i];
       const int beside = part[i] == part_count_ - 2 ? 0 : part[i] == part_count_ - 1 ? part_count_ - 3 : -1;
       if (beside >= 0 && static_cast<int>(i) > last_give[static_cast<size_t>(beside)]) work.late += increments[i];
     }
@@ -207,6 +215,8 @@ bool splits_gradients(const Candidate& candidate) {
 void PartWork::take_smaller(const PartWork& other) {
   clock = std::min(clock, other.clock);
   computing = std::min(computing, other.computing);
+  passing = std::min(passing, other.passing);
+  weight_computing = std::min(weight_computing, other.weight_computing);
   weights = std::max(weights, other.weights);
   ahead = std::max(ahead, other.ahead);
   behind = std::max(behind, other.behind);
@@ -243,11 +253,14 @@ int64_t LayerProfiles::microbatches_of(const Candidate& candidate) const {
   return rows_ / candidate.strategy.replicas() / std::max<int64_t>(1, candidate.strategy.microbatch_size);
 }
 
-std::string LayerProfiles::key_of(const Candidate& candidate, bool coarse) const {
+std::string LayerProfiles::key_of(const Candidate& candidate, ProfileKind kind) const {
   const StrategyConfig& s = candidate.strategy;
-  std::string key = fmt::format("{} {} {} {} {} {} {} {}", s.tensor, s.context, s.expert, s.sequence_parallel,
-                                s.microbatch_size, s.recompute, microbatches_of(candidate) > 1, s.pipeline > 1);
-  if (coarse) return key + (splits_gradients(candidate) ? " split" : "");
+  const bool is_of_all_sizes = kind == ProfileKind::proportional;
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {} {}", s.tensor, s.context, s.expert, s.sequence_parallel,
+                  is_of_all_sizes ? 0 : s.microbatch_size, s.recompute, microbatches_of(candidate) > 1, s.pipeline > 1);
+  if (is_of_all_sizes) return key;
+  if (kind == ProfileKind::coarse) return key + (splits_gradients(candidate) ? " split" : "");
   key += fmt::format(" {} {} {} {}", s.data, s.fsdp, s.zero, s.pipeline);
   for (const std::string& axis : s.order) key += " " + axis;
   return key;
@@ -295,30 +308,46 @@ std::shared_ptr<const TrainingGraph> LayerProfiles::training(const ResolvedRun& 
   return trainings_.try_emplace(key, std::move(made)).first->second;
 }
 
-std::shared_ptr<const MachinePrices> LayerProfiles::prices(const Mesh& mesh) {
+std::shared_ptr<const MachinePrices> LayerProfiles::prices(const Mesh& mesh, bool ideal) {
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<const MachinePrices>& known = prices_[mesh.device_count()];
-  if (!known) known = std::make_shared<const MachinePrices>(machine_, mesh.device_count());
+  std::shared_ptr<const MachinePrices>& known = prices_[{ideal, mesh.device_count()}];
+  if (!known)
+    known = std::make_shared<const MachinePrices>(ideal ? ideal_machine(machine_) : machine_, mesh.device_count());
   return known;
 }
 
-const LayerProfile* LayerProfiles::of(const Candidate& candidate, bool coarse) {
-  if (candidate.mode != LayoutMode::as_written || !config_.mesh_devices.empty()) return nullptr;
-  const std::string key = key_of(candidate, coarse) + (coarse ? " coarse" : "");
+template <class Made, class Make>
+const Made* LayerProfiles::once(std::map<std::string, std::unique_ptr<std::optional<Made>>>& known,
+                                const std::string& key, const Make& make) {
   {
     const std::lock_guard lock(mutex_);
-    const auto at = profiles_.find(key);
-    if (at != profiles_.end()) return *at->second ? &**at->second : nullptr;
+    const auto at = known.find(key);
+    if (at != known.end()) return *at->second ? &**at->second : nullptr;
   }
-  std::optional<LayerProfile> profile;
+  std::optional<Made> one;
   try {
-    profile = make(candidate, coarse);
+    one = make();
   } catch (const Failure&) {
   }
-  auto made = std::make_unique<std::optional<LayerProfile>>(std::move(profile));
+  auto made = std::make_unique<std::optional<Made>>(std::move(one));
   const std::lock_guard lock(mutex_);
-  const std::optional<LayerProfile>& kept = *profiles_.try_emplace(key, std::move(made)).first->second;
+  const std::optional<Made>& kept = *known.try_emplace(key, std::move(made)).first->second;
   return kept ? &*kept : nullptr;
+}
+
+const LayerProfile* LayerProfiles::of(const Candidate& candidate, ProfileKind kind) {
+  if (candidate.mode != LayoutMode::as_written || !config_.mesh_devices.empty()) return nullptr;
+  const std::string key = fmt::format("{} of {}", key_of(candidate, kind), static_cast<int>(kind));
+  return once(profiles_, key, [&] { return make(candidate, kind); });
+}
+
+const ReplicaTraffic* LayerProfiles::traffic_of(const Candidate& candidate) {
+  const StrategyConfig& s = candidate.strategy;
+  if (candidate.mode != LayoutMode::as_written || !config_.mesh_devices.empty()) return nullptr;
+  if (!splits_gradients(candidate) || (s.fsdp == 1 && s.expert > 1)) return nullptr;
+  const std::string key = fmt::format("{} {} {} {} {} {} {}", s.tensor, s.expert, s.sequence_parallel, s.recompute,
+                                      microbatches_of(candidate) > 1, s.pipeline > 1, s.fsdp > 1);
+  return once(traffic_, key, [&] { return make_traffic(candidate); });
 }
 
 std::vector<int> LayerProfiles::chunks_of(const Candidate& candidate) {
@@ -367,66 +396,120 @@ std::shared_ptr<const TrainingGraph> LayerProfiles::whole_training(const std::st
   return training(run, {});
 }
 
-std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool coarse) {
+struct LayerProfiles::LoweredStep {
+  std::vector<EqualLayers> layers;
+  RunConfig config;
+  bool accumulates = false;
+  std::optional<WrittenTraining> written;
+  std::optional<WorkPrices> prices;
+  Mesh mesh;
+  Program program;
+
+  const Graph& graph() const { return written->training->graph; }
+  NetworkParts parts() const { return {graph(), layers.back().kept + layers.back().kept_count}; }
+};
+
+// `strategy`: as the step has it; of the candidate, whether there are stages and several microbatches.
+LayerProfiles::LoweredStep LayerProfiles::lowered(const Candidate& candidate, StrategyConfig strategy, bool ideal) {
+  const bool has_several = microbatches_of(candidate) > 1;
+  LoweredStep step;
+  step.accumulates = has_several || candidate.strategy.pipeline > 1;
+  strategy.virtual_stages = 1;
+  strategy.pipeline_schedule = "1f1b";
+  step.config = bare_config_;
+  step.config.strategy = std::move(strategy);
+  step.config = expand_strategy(std::move(step.config));
+  RunConfig& config = step.config;
+  config.pipeline = {};  // its axis splits nothing
+  config.schedule.microbatches = step.accumulates ? 2 : 1;
+  ResolvedRun run = run_with(config, config.strategy->microbatch_size * config.strategy->replicas());
+  // A graph as pipelines have it, of which one stage has all.
+  if (candidate.strategy.pipeline > 1) run.pipeline.stages = 2;
+  step.layers = shortened(run, run.split.blocks).graph.layers;
+  Passes pass{{}};
+  step.written = write_training(run, [&](const std::set<std::string>& kept) { return training(run, kept); }, pass, {});
+  const Graph& graph = step.graph();
+  step.mesh = run.mesh->whole;
+  const Mesh& mesh = step.mesh;
+  step.prices.emplace(prices(mesh, ideal), mesh, std::optional<AxisIndex>(), chosen_stack(config.stack));
+  step.prices->use_graph(graph);
+  const WrittenPlacements& placements = step.written->placed.placements;
+  LayoutProblem problem{graph, mesh, placements.defined, *step.prices};
+  problem.microbatches = has_several ? 2 : 1;
+  LayoutChoice choice = fixed_choice(placements.placements, graph.values.size());
+  choice.reshard_after_forward = given_up(config.sharding.zero, graph);
+  step.program = lower(problem, choice).program;
+  return step;
+}
+std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, ProfileKind kind) {
+  const bool is_ideal = kind == ProfileKind::proportional, coarse = kind != ProfileKind::own;
   StrategyConfig strategy = candidate.strategy;
-  const int64_t rows = rows_ / strategy.replicas();
-  const bool accumulates = rows > strategy.microbatch_size || strategy.pipeline > 1;
+  if (is_ideal) strategy.microbatch_size = rows_;
   if (coarse) {
     strategy.data = strategy.fsdp = strategy.pipeline = 1;
     strategy.zero = 0;
     strategy.order.clear();
   }
-  strategy.virtual_stages = 1;
-  strategy.pipeline_schedule = "1f1b";
-  RunConfig config = bare_config_;
-  config.strategy = std::move(strategy);
-  config = expand_strategy(std::move(config));
-  config.pipeline = {};  // its axis splits nothing
-  config.schedule.microbatches = accumulates ? 2 : 1;
-  ResolvedRun run = run_with(config, config.strategy->microbatch_size * config.strategy->replicas());
-  // A graph as pipelines have it, of which one stage has all.
-  if (candidate.strategy.pipeline > 1) run.pipeline.stages = 2;
-  const ShortenedGraph& shortened_graph = shortened(run, run.split.blocks).graph;
-  Passes pass{{}};
-  const WrittenTraining written =
-      write_training(run, [&](const std::set<std::string>& kept) { return training(run, kept); }, pass, {});
-  const Graph& graph = written.training->graph;
-  const Mesh& mesh = run.mesh->whole;
-  WorkPrices prices(this->prices(mesh), mesh, {}, chosen_stack(config.stack));
-  prices.use_graph(graph);
-  LayoutProblem problem{graph, mesh, written.placed.placements.defined, prices};
-  problem.microbatches = rows > candidate.strategy.microbatch_size ? 2 : 1;
-  LayoutChoice choice = fixed_choice(written.placed.placements.placements, graph.values.size());
-  choice.reshard_after_forward = given_up(config.sharding.zero, graph);
-  const Lowered lowered = lower(problem, choice);
-  const Program& program = lowered.program;
+  const LoweredStep step = lowered(candidate, std::move(strategy), is_ideal);
+  const Graph& graph = step.graph();
+  const Program& program = step.program;
+  const WorkPrices& prices = *step.prices;
   InstructionTable<double> seconds = predict_seconds(program, graph, prices);
+  if (is_ideal) {
+    for (size_t t = 0; t < program.tasks.size(); ++t) {
+      const std::vector<Instruction>& list = program.tasks[t].instructions;
+      for (size_t i = 0; i < list.size(); ++i) {
+        const CollectiveStart* start = list[i].as<CollectiveStart>();
+        if (!start) continue;
+        seconds.tasks[t][i] = payload_as_held(*start, program, prices) *
+                              least_seconds_per_byte(start->kind, prices.placement(start->axes), machine_);
+      }
+    }
+  }
   std::vector<int> levels;
   for (const AxisList& axes : program.groups) levels.push_back(prices.placement(axes).level());
   const Stack& stack = prices.stack();
   // What blocks in another stack is decided by most of what a group moves in the whole network: here nothing does.
   const Streams streams = streams_on(machine_, levels, {});
   LayerProfile profile;
-  profile.layers = shortened_graph.layers;
+  profile.layers = step.layers;
   profile.has_experts = has_experts_;
+  profile.runs_here = stack.runs_here();
+  profile.rows = is_ideal ? rows_ : candidate.strategy.microbatch_size;
+  for (const Op& op : graph.ops) {
+    std::vector<TensorType> operands;
+    for (ValueId input : op.inputs) operands.push_back(graph.type(input));
+    const std::optional<double> rows = rows_of_expert(op, operands);
+    const auto shares = static_cast<double>(candidate.strategy.expert * candidate.strategy.context);
+    if (rows) profile.rows_of_expert = std::min(profile.rows_of_expert, *rows / shares);
+  }
   profile.kept = profile.layers.back().kept + profile.layers.back().kept_count;
   const NetworkParts parts(graph, profile.kept);
   std::vector<bool> left_out(graph.ops.size());
   const std::vector<bool> weights = weight_gradient_ops(graph);
-  const bool splits_sums = coarse && splits_gradients(candidate);
+  const bool splits_sums = is_ideal || (coarse && splits_gradients(candidate));
   for (size_t id = 0; id < graph.ops.size(); ++id) {
     const Op& op = graph.ops[id];
     if (op.phase == Phase::recompute && op.forward_op != no_id)
-      left_out[id] = written.training->recomputed_casts.contains(graph.ops[op.forward_op].name);
+      left_out[id] = step.written->training->recomputed_casts.contains(graph.ops[op.forward_op].name);
     // Replicas may share what is behind the sum of their gradients; and a stack joins ops to other chains where
     // parameters are gathered.
     const bool may_be_less = weights[id] || !stack.runs_here();
-    if (splits_sums && may_be_less && !op.definition->is_matrix_product()) left_out[id] = true;
+    const bool is_product = op.definition->is_matrix_product();
+    if (splits_sums && may_be_less && !is_product) left_out[id] = true;
+    // Kernels of another stack's attention are not those of an ideal machine.
+    const bool attends = op.definition->work_kind() == "attention" || op.place.part == LayerPart::attention;
+    if (is_ideal && !stack.runs_here() && attends && (!is_product || op.definition->work_kind() == "attention"))
+      left_out[id] = true;
   }
-  const bool overlaps = config.schedule.overlap != OverlapMode::off;
+  const bool overlaps = step.config.schedule.overlap != OverlapMode::off;
+  for (size_t stream = 0; stream < streams.names.size(); ++stream)
+    profile.is_joined.push_back(overlaps && streams.find(Streams::compute, static_cast<int>(stream)));
   TaskClock clock(program, graph, parts, streams, overlaps, weights, left_out, coarse, profile.kept);
-  const std::vector<PartWork> nothing(static_cast<size_t>(profile.kept) + 2,
-                                      PartWork{0, 0, 0, 0, 0, 0, 0, std::vector<double>(streams.names.size())});
+  PartWork no_work;
+  no_work.wire.resize(streams.names.size());
+  const std::vector<PartWork> nothing(static_cast<size_t>(profile.kept) + 2, no_work);
+  profile.backward_of_inputs = nothing;
   profile.begin = profile.forward = profile.backward = profile.update = nothing;
   std::vector<bool> is_seen(program.tasks.size());
   for (const TaskRun& task_run : program.main().runs) {
@@ -437,6 +520,7 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
       profile.forward = clock.run(task, took, &profile.forward_tail, &profile.forward_message);
     } else if (task.name == "backward") {
       profile.backward = clock.run(task, took, &profile.backward_tail, &profile.backward_message);
+      if (candidate.strategy.pipeline > 1) profile.backward_of_inputs = clock.run(task, took, nullptr, nullptr, true);
     } else if (task.name == "update" || task.name == "begin") {
       // A stack may hide what an update moves behind passes.
       for (size_t i = 0; i < took.size() && !stack.runs_here(); ++i) {
@@ -449,9 +533,45 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, bool
     }
   }
   if (stack.overlap.pipeline || !stack.runs_here()) profile.forward_message = profile.backward_message = 0;
-  profile.memory = memory_of_layers(program, graph, parts, prices.machine().threads_per_rank(), accumulates,
+  profile.memory = memory_of_layers(program, graph, parts, prices.machine().threads_per_rank(), step.accumulates,
                                     !stack.runs_here(), coarse);
   return profile;
+}
+
+std::optional<ReplicaTraffic> LayerProfiles::make_traffic(const Candidate& candidate) {
+  StrategyConfig strategy = candidate.strategy;
+  const bool is_fsdp = strategy.fsdp > 1;
+  strategy.context = strategy.pipeline = strategy.microbatch_size = 1;
+  strategy.data = is_fsdp ? 1 : 2;
+  strategy.fsdp = is_fsdp ? 2 : 1;
+  strategy.order.clear();
+  const LoweredStep step = lowered(candidate, std::move(strategy), true);
+  const Program& program = step.program;
+  const NetworkParts parts = step.parts();
+  const std::vector<bool> of_states = values_of_states(step.graph());
+  const Mesh& mesh = step.mesh;
+  AxisList replicas;
+  replicas.push_back(*mesh.find_axis(is_fsdp ? "fsdp" : "data"));
+  ReplicaTraffic traffic;
+  for (const Task& task : program.tasks) {
+    if (task.name != "forward" && task.name != "backward") continue;
+    for (const Instruction& instruction : task.instructions) {
+      const CollectiveStart* start = instruction.as<CollectiveStart>();
+      const int part = parts.of_op(instruction.op);
+      if (!start || is_bucket(*start) || start->axes != replicas || part < 0 || part >= parts.kept()) continue;
+      const MovedKind kind = moved_kind(*start, task.phase, program, step.graph(), of_states);
+      const bool is_gather = start->kind == InstructionKind::all_gather && kind == MovedKind::parameters,
+                 is_sum = start->kind == InstructionKind::reduce_scatter && kind == MovedKind::gradients;
+      if (!is_gather && !is_sum) continue;
+      const Shape &from = program.values[static_cast<size_t>(start->operands.front())].shape,
+                  &to = program.values[static_cast<size_t>(start->destinations.front())].shape;
+      const size_t split = static_cast<size_t>(std::ranges::mismatch(from, to).in1 - from.begin());
+      if (split == from.size()) continue;
+      traffic.moved.push_back({part, task.name == "forward", start->kind, std::max(from[split], to[split]),
+                               payload_as_held(*start, program, *step.prices)});
+    }
+  }
+  return traffic;
 }
 
 }  // namespace shardscope

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/compile/training_graph.h"
@@ -25,10 +27,22 @@ struct PartWork {
   double ahead = 0;      // of the clock, what does not wait for the message with which the part begins
   double behind = 0;     // of these, what comes behind the message with which it ends
   double late = 0;       // of what is before or behind the layers: what comes behind the message of the layer beside
+  double passing = 0;    // of the computing, what waits for that message and comes before the one with which it ends
   double weights = 0;    // of the clock, gradients of parameters alone
-  double movable = 0;    // of the clock, what no message waits for: transfers, and what is listed behind all layers
+  double weight_computing = 0;  // of these, without waiting
+  double movable = 0;        // of the clock, what no message waits for: transfers, and what is listed behind all layers
   std::vector<double> wire;  // s, by stream: transfers one after the other
   void take_smaller(const PartWork& other);
+};
+
+// What a profile is shared by.
+enum class ProfileKind : uint8_t {
+  proportional,  // microbatches of all sizes, and what shares `coarse`: by the prices of an ideal machine
+                 // (whole_step.h), on which bytes of collectives take what the fastest rule says, for one microbatch of
+                 // all rows
+  coarse,  // all numbers of replicas and stages: of one replica of one stage; `begin` and `update` are not those of
+           // the candidate
+  own
 };
 
 // A training step as written of a shortened network (repeated_layers.h), for one stage that has all of it.
@@ -36,10 +50,28 @@ struct LayerProfile {
   std::vector<EqualLayers> layers;
   bool has_experts = false;
   int kept = 0;  // layers of the shortened network; part `kept` is what is before, part `kept` + 1 what is behind them
-  std::vector<PartWork> begin, forward, backward, update;  // by part
-  double forward_tail = 0, backward_tail = 0;              // s: transfers that end behind all that a task computes
-  double forward_message = 0, backward_message = 0;        // bytes that the next layer needs of a layer
+  std::vector<PartWork> begin, forward, backward, update;           // by part
+  std::vector<PartWork> backward_of_inputs;                         // without gradients of parameters
+  std::vector<bool> is_joined;                                      // by stream: it may run beside computing
+  bool runs_here = true;                                            // the stack is this program
+  int64_t rows = 1;                                                 // of the microbatch
+  double rows_of_expert = std::numeric_limits<double>::infinity();  // fewest of an op, of one replica
+  double forward_tail = 0, backward_tail = 0;        // s: transfers that end behind all that a task computes
+  double forward_message = 0, backward_message = 0;  // bytes that the next layer needs of a layer
   LayerMemory memory;
+};
+
+// What the replicas of a candidate with ZeRO 2 or fsdp move in each run of a task, of parameters and their gradients of
+// layers: all-gathers in forward, both in backward.
+struct ReplicaTraffic {
+  struct Moved {
+    int part = 0;
+    bool is_forward = false;
+    InstructionKind kind = InstructionKind::all_gather;
+    int64_t size = 1;  // of the dimension that replicas split, on one device; where they do not divide it, it is not
+    double bytes = 0;  // payload
+  };
+  std::vector<Moved> moved;
 };
 
 // The profiles of a request, each made once. What is not known of a candidate stays without: a strategy that cannot be.
@@ -47,11 +79,12 @@ class LayerProfiles {
  public:
   LayerProfiles(const RunConfig& config, const Machine& machine);
 
-  // What decides a profile. `coarse`: of one replica of one stage, for all numbers of replicas and stages; its `begin`
-  // and `update` are not those of the candidate.
-  std::string key_of(const Candidate& candidate, bool coarse) const;
+  // What decides a profile.
+  std::string key_of(const Candidate& candidate, ProfileKind kind) const;
   // Null where there is none. For several threads at a time.
-  const LayerProfile* of(const Candidate& candidate, bool coarse);
+  const LayerProfile* of(const Candidate& candidate, ProfileKind kind);
+  // As two replicas, which are enough to see what is split, move it; likewise.
+  const ReplicaTraffic* traffic_of(const Candidate& candidate);
 
   // Of one device that has the whole batch at once, with the length in so many blocks.
   std::shared_ptr<const TrainingGraph> whole_training(const std::string& recompute, int64_t context);
@@ -71,9 +104,15 @@ class LayerProfiles {
   bool is_of_kept_layers(const ShortenedGraph& graph) const;
   const Shortened& shortened(const ResolvedRun& run, const TokenBlocks& blocks);
   std::shared_ptr<const TrainingGraph> training(const ResolvedRun& run, const std::set<std::string>& kept);
-  std::shared_ptr<const MachinePrices> prices(const Mesh& mesh);
+  std::shared_ptr<const MachinePrices> prices(const Mesh& mesh, bool ideal);
   ResolvedRun run_with(const RunConfig& config, int64_t rows);
-  std::optional<LayerProfile> make(const Candidate& candidate, bool coarse);
+  struct LoweredStep;
+  LoweredStep lowered(const Candidate& candidate, StrategyConfig strategy, bool ideal);
+  std::optional<LayerProfile> make(const Candidate& candidate, ProfileKind kind);
+  std::optional<ReplicaTraffic> make_traffic(const Candidate& candidate);
+  template <class Made, class Make>
+  const Made* once(std::map<std::string, std::unique_ptr<std::optional<Made>>>& known, const std::string& key,
+                   const Make& make);
 
   const RunConfig& config_;
   const Machine& machine_;
@@ -85,10 +124,11 @@ class LayerProfiles {
   std::vector<int> kept_layers_;     // of these, those that a shortened one has
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Shortened>> shortened_;
-  std::map<std::string, std::shared_ptr<const TrainingGraph>> trainings_;  // some of them, the last
-  std::map<int, std::shared_ptr<const MachinePrices>> prices_;             // by number of devices
+  std::map<std::string, std::shared_ptr<const TrainingGraph>> trainings_;        // some of them, the last
+  std::map<std::pair<bool, int>, std::shared_ptr<const MachinePrices>> prices_;  // by ideal, number of devices
   std::map<std::string, std::vector<int>> chunks_;
   std::map<std::string, std::unique_ptr<std::optional<LayerProfile>>> profiles_;
+  std::map<std::string, std::unique_ptr<std::optional<ReplicaTraffic>>> traffic_;
 };
 
 }  // namespace shardscope

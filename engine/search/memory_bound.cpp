@@ -140,7 +140,8 @@ StateShards state_shards(const StrategyConfig& strategy) {
 }
 
 double coarse_memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
-                           const std::vector<int>& in_flight, bool splits_backward, const StateShards& shards) {
+                           const std::vector<int>& in_flight, bool splits_backward, const StateShards& shards,
+                           double scale) {
   const MemoryOfStages of(profile);
   double most = 0;
   for (size_t s = 0; s < stages; ++s) {
@@ -148,7 +149,7 @@ double coarse_memory_bound(const LayerProfile& profile, const std::vector<ChunkL
     const double states = of.sum(of.memory().parameters, stage) / shards.parameters +
                           of.sum(of.memory().optimizer, stage) / shards.optimizer +
                           of.sum(of.memory().gradients, stage) / shards.gradients;
-    most = std::max(most, states + of.in_flight(chunks, s, stages, in_flight, splits_backward));
+    most = std::max(most, states + scale * of.in_flight(chunks, s, stages, in_flight, splits_backward));
   }
   return most;
 }

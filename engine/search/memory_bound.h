@@ -34,9 +34,10 @@ struct StateShards {
 StateShards state_shards(const StrategyConfig& strategy);
 
 // The same between forward and backward by a coarse profile, of one replica: states, split as far as can be, and what
-// is kept.
+// is kept. `scale`: of what microbatches keep and what passes.
 double coarse_memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
-                           const std::vector<int>& in_flight, bool splits_backward, const StateShards& shards);
+                           const std::vector<int>& in_flight, bool splits_backward, const StateShards& shards,
+                           double scale = 1);
 
 // What a process of the stack holds at least where its arrays have so many bytes: its allocator and libraries too.
 double with_allocator(double bytes, const StackMemory& memory);

@@ -24,13 +24,13 @@ namespace {
 
 constexpr size_t fastest_count = 10;
 // Candidates that are planned before bounds are compared again: the same for any number of threads.
-constexpr size_t round_sizes[] = {4096, 128, 8, 8};
+constexpr size_t round_sizes[] = {4096, 4096, 128, 8, 8};
 // Likewise between rounds, of what looks best so far.
-constexpr size_t dive_sizes[] = {0, 64, 2, 2};
+constexpr size_t dive_sizes[] = {0, 0, 64, 2, 2};
 constexpr int64_t dives_apart = 4;  // times as many rounds
 // Usual strategies of which bounds by their own layers are found first; they are planned so many at a time.
 constexpr size_t promising_count = 8, usual_count = 32, usual_round = 2;
-constexpr int most_tries = 20;  // of a number of stages
+constexpr int most_tries = 20, most_fitting = 4;  // of a number of stages
 // Single changes are tried of so many of the best plans, and planned so many at a time.
 constexpr size_t improved_count = 4, change_round = 4;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
@@ -123,9 +123,9 @@ class Search {
     if (!done.stop_requested()) ending_.request_stop();
   }
 
-  // How much is known of a candidate: bounds.h; layer_bound.h, coarse; by its own layers; likewise, and its memory is
-  // probably above the limit.
-  enum Level : uint8_t { at_once, coarsely, by_layers, unlikely, no_level };
+  // How much is known of a candidate: bounds.h; layer_bound.h, for all sizes of microbatches; coarse; by its own
+  // layers; likewise, and its memory is probably above the limit.
+  enum Level : uint8_t { at_once, for_all_sizes, coarsely, by_layers, unlikely, no_level };
   struct Open {
     Bound bound;
     int index = 0;
@@ -177,7 +177,7 @@ class Search {
   // The level that has the candidate with the lowest bound; those that are unlikely last.
   Level lowest() const {
     Level lowest = no_level;
-    for (const Level level : {at_once, coarsely, by_layers}) {
+    for (const Level level : {at_once, for_all_sizes, coarsely, by_layers}) {
       if (open_[level].empty()) continue;
       if (lowest == no_level || Before{request_.objective}(*open_[level].begin(), *open_[lowest].begin()))
         lowest = level;
@@ -203,7 +203,7 @@ class Search {
     const std::vector<int> promising = promising_of(usual);
     plan_first(promising, usual_round, is_over);
     if (!found_.empty()) return;
-    std::erase_if(usual, [&](int index) { return !is_frugal(strategy_of(index)) || !has_level(index, coarsely); });
+    std::erase_if(usual, [&](int index) { return !is_frugal(strategy_of(index)) || !has_level(index, for_all_sizes); });
     std::ranges::sort(usual, {}, [&](int index) { return std::tuple(split_of_replica(strategy_of(index)), index); });
     usual.resize(std::min(usual.size(), usual_count));
     work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
@@ -212,20 +212,25 @@ class Search {
   }
 
   std::vector<int> promising_of(std::vector<int> usual) {
-    std::erase_if(usual, [&](int index) { return !has_level(index, coarsely); });
+    std::erase_if(usual, [&](int index) { return !has_level(index, for_all_sizes); });
     sort_by_bounds(usual);
-    std::map<int64_t, int> tries;  // by stages
+    struct Tried {
+      int count = 0, fitting = 0;
+    };
+    std::map<int64_t, Tried> tries;  // by stages
     std::vector<int> promising;
     for (const int index : usual) {
-      int& tried = tries[strategy_of(index).pipeline];
-      if (tried == most_tries) continue;
+      Tried& tried = tries[strategy_of(index).pipeline];
+      if (tried.count == most_tries || tried.fitting == most_fitting) continue;
       work_on(std::span(&index, 1), [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
-      ++tried;
+      ++tried.count;
       if (!has_level(index, by_layers)) continue;
+      ++tried.fitting;
       promising.push_back(index);
-      tried = most_tries;
     }
     sort_by_bounds(promising);
+    std::set<int64_t> stages;
+    std::erase_if(promising, [&](int index) { return !stages.insert(strategy_of(index).pipeline).second; });
     promising.resize(std::min(promising.size(), promising_count));
     return promising;
   }
@@ -350,7 +355,9 @@ class Search {
   }
 
   void tighten(std::vector<Open> round, Level level) {
-    const bool coarse = level != coarsely;
+    const ProfileKind kind = level == at_once         ? ProfileKind::proportional
+                             : level == for_all_sizes ? ProfileKind::coarse
+                                                      : ProfileKind::own;
     std::vector<Open*> unknown;
     for (Open& open : round) {
       if (!record_.bounds.contains({open.index, level})) unknown.push_back(&open);
@@ -358,15 +365,15 @@ class Search {
     // One of each profile first, so that no two threads make the same.
     std::map<std::string, int> firsts;
     for (const Open* open : unknown)
-      firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], coarse), open->index);
+      firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], kind), open->index);
     std::vector<int> profiles;
     for (const auto& [key, index] : firsts) profiles.push_back(index);
     in_parallel(profiles.size(),
-                [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], coarse); });
+                [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], kind); });
     std::vector<Bound> bounds(unknown.size());
     in_parallel(unknown.size(), [&](size_t i) {
       const Candidate& candidate = all_[static_cast<size_t>(unknown[i]->index)];
-      bounds[i] = layers_.of(candidate, coarse);
+      bounds[i] = layers_.of(candidate, kind, memory_limit_);
     });
     for (size_t i = 0; i < unknown.size(); ++i) record_.bounds[{unknown[i]->index, level}] = bounds[i];
     for (Open& open : round) {

@@ -10,11 +10,11 @@ namespace shardscope {
 
 int64_t devices_of_node(const Machine& machine);  // of a unit of the innermost level
 
-// As people begin: tensor parallelism within a node, sequence parallel; context parallelism of up to 8; one sequence at
-// a time; 1F1B, interleaved or not, with ZeRO 1; or without a pipeline parameters split over all replicas.
+// As people begin: tensor parallelism within a node, sequence parallel; context parallelism of up to 8; 1F1B,
+// interleaved or not, with ZeRO 1; or without a pipeline parameters split over all replicas.
 bool is_usual(const StrategyConfig& strategy, const Machine& machine);
 
-// All recomputed, without context parallelism and virtual stages.
+// One sequence at a time, all recomputed, without context parallelism and virtual stages.
 bool is_frugal(const StrategyConfig& strategy);
 
 // Less where fewer devices share a replica, and of equal ones where more experts are apart.

@@ -14,9 +14,6 @@
 
 namespace shardscope {
 
-namespace {
-
-// Rows that an expert has of an op's tokens; nothing of other ops.
 std::optional<double> rows_of_expert(const Op& op, std::span<const TensorType> operands) {
   if (op.definition == &op_definition("expert_linear") || op.definition == &op_definition("expert_linear_grad")) {
     return static_cast<double>(element_count(operands[1].shape)) /
@@ -29,6 +26,8 @@ std::optional<double> rows_of_expert(const Op& op, std::span<const TensorType> o
   }
   return std::nullopt;
 }
+
+namespace {
 
 class WholeStep {
  public:

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <limits>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/compile/training_graph.h"
@@ -13,6 +15,11 @@ namespace shardscope {
 // products at the peak rate of the best kernel, memory at the rate of its fastest level. So devices that share some
 // work take together at least what one of them takes for all of it.
 Machine ideal_machine(Machine machine);
+
+// Rows that an expert has of an op's tokens; nothing of other ops.
+std::optional<double> rows_of_expert(const Op& op, std::span<const TensorType> operands);
+// They are whole: of r rows at least this share counts, of more no less.
+inline double share_of_whole_rows(double rows) { return rows >= 2 ? 1 - 1 / rows : 0.5; }
 
 // What a training step takes on one device that has the whole batch, in seconds.
 struct WholeStepWork {

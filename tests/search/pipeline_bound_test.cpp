@@ -75,7 +75,8 @@ class PipelineBoundTest : public QObject {
     for (const Candidate& candidate : all) {
       const std::optional<Found> found = plan_candidate(request, candidate, {});
       if (!found) continue;
-      const Bound of[] = {bounds.of(candidate), layers.of(candidate, true), layers.of(candidate, false)};
+      const Bound of[] = {bounds.of(candidate), layers.of(candidate, ProfileKind::proportional),
+                          layers.of(candidate, ProfileKind::coarse), layers.of(candidate, ProfileKind::own)};
       for (size_t i = 0; i < std::size(of); ++i) {
         const std::string text =
             fmt::format("{} {}, bound {}: {} s of {}, {} bytes of {}", request.plan.config.stack, text_of(candidate), i,
