@@ -35,7 +35,8 @@ std::vector<FilePiece> pieces_of(const CheckpointIndex& index, int file);
 SafetensorsLayout file_layout(const CheckpointIndex& index, int file);
 
 // What keeps a checkpoint from being restored into a run of this model and these states: one error for each, at the
-// checkpoint's `path`; code other_model. A checkpoint may hold more than the run needs where `all` is false.
+// checkpoint's `path`; code other_model. A checkpoint may hold more than the run needs where `all` is false, and two
+// dimensions as one (joined_dimension.h).
 std::vector<Error> differences(const CheckpointIndex& index, const std::string& path, const std::string& model,
                                const std::vector<StoredState>& states, bool all);
 

@@ -40,14 +40,20 @@ void add(const CheckpointState& state, const std::string& name, ExpertArrays exp
     const std::string before = called.substr(0, called.rfind('.') + 1);
     const std::vector<std::string>& leaves = mixtral ? parts.mixtral : parts.names;
     const Shape& shape = state.type.shape;
-    const Shape each{shape[shape.size() - 2], shape.back()};
-    Box part{Shape(shape.size()), shape};
-    std::fill(part.size.begin(), part.size.end() - 2, 1);
+    // Former versions held gate and up as one dimension.
+    const bool are_joined = shape.size() == 3;
+    const int64_t rows = shape[shape.size() - 2] / (are_joined ? std::ssize(leaves) : 1);
+    const Shape each{rows, shape.back()};
+    Box part{Shape(shape.size()), Shape(shape.size(), 1)};
+    std::ranges::copy(each, part.size.end() - 2);
     for (int64_t e = 0; e < shape[0]; ++e) {
       part.start[0] = e;
-      for (size_t i = 0; i < leaves.size(); ++i) {
-        if (leaves.size() > 1) part.start[1] = static_cast<int64_t>(i);
-        arrays.push_back({fmt::format("{}{}.{}.weight", before, e, leaves[i]), {each, state.type.dtype}, &state, part});
+      for (int64_t i = 0; i < std::ssize(leaves); ++i) {
+        part.start[1] = are_joined ? i * rows : i;
+        arrays.push_back({fmt::format("{}{}.{}.weight", before, e, leaves[static_cast<size_t>(i)]),
+                          {each, state.type.dtype},
+                          &state,
+                          part});
       }
     }
     return;

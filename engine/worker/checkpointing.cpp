@@ -8,10 +8,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "engine/base/hash.h"
 #include "engine/base/plural.h"
 #include "engine/checkpoint/checkpoint_reader.h"
+#include "engine/checkpoint/joined_dimension.h"
 #include "engine/worker/data_check.h"
 #include "engine/worker/stored_states.h"
 
@@ -153,8 +155,9 @@ CheckpointIndex Checkpointing::load(const std::string& path) const {
   for (size_t i = 0; i < states_.size(); ++i) {
     const StoredState& state = states_[i];
     if (std::ranges::find(state.devices, world_.rank()) == state.devices.end()) continue;
-    requests.push_back({by_name.at(state.name), shard_box(state.sharding, plan_.mesh, state.type.shape, world_.rank()),
-                        executor_.value(values_[i])});
+    const Box box = shard_box(state.sharding, plan_.mesh, state.type.shape, world_.rank());
+    std::ranges::copy(read_requests(*by_name.at(state.name), state.type.shape, box, executor_.value(values_[i])),
+                      std::back_inserter(requests));
   }
   reader.read(requests);
   return reader.index();
