@@ -73,7 +73,8 @@ class Experts {
   std::pair<ExpertLayer, ExpertLayer> gate_and_up() const {
     const ValueId both = module_.weight({experts_.count, 2, experts_.inner, options_.width},
                                         {"experts", "", "mlp", "embed"}, "gate_up_proj");
-    const std::vector<ValueId> kernels = unstack(both, 1, "split", {"experts", "mlp", "embed"});
+    const std::vector<ValueId> kernels =
+        unstack(ops().as_operand(both, "split"), 1, "split", {"experts", "mlp", "embed"});
     return {{kernels[0], no_id, "gate", "mlp"}, {kernels[1], no_id, "up", "mlp"}};
   }
 
@@ -83,9 +84,9 @@ class Experts {
         module_.weight({experts_.count, options_.width, columns}, {"experts", "embed", "mlp"}, "gate_up_proj");
     const ValueId biases = module_.weight({experts_.count, columns}, {"experts", "mlp"}, "gate_up_proj_bias");
     const std::vector<std::pair<char, int64_t>> two{{'z', 2}};
-    const std::vector<ValueId> kernels =
-        unstack(ops().append("rearrange", {both}, EquationAttributes{"eh(iz)->zehi", two}, "in_halves"), 0, "split",
-                {"experts", "embed", "mlp"});
+    const std::vector<ValueId> kernels = unstack(ops().append("rearrange", {ops().as_operand(both, "split")},
+                                                              EquationAttributes{"eh(iz)->zehi", two}, "in_halves"),
+                                                 0, "split", {"experts", "embed", "mlp"});
     const std::vector<ValueId> bias =
         unstack(ops().append("rearrange", {biases}, EquationAttributes{"e(iz)->zei", two}, "bias_in_halves"), 0,
                 "split_bias", {"experts", "mlp"});

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "engine/base/control_group.h"
+#include "engine/base/units.h"
 #include "engine/session/exit_watch.h"
 #include "engine/session/processes.h"
 #include "engine/session/run_cgroup.h"
@@ -306,8 +307,8 @@ void FaultsTest::lack_of_memory_is_said() {
   const Faulted run = run_with(options);
   QVERIFY2(run.message().startsWith("rank 2 was killed by the kernel for lack of memory (SIGKILL) in training step 2"),
            qPrintable(run.message()));
-  const QString facts = QString("; the plan wants 256 MiB a rank, 768 MiB for all, and %1 MiB can be used")
-                            .arg((usable_memory_bytes() + (1 << 20) - 1) >> 20);
+  const QString facts = QString("; the plan wants 256 MiB a rank, 768 MiB for all, and %1 can be used")
+                            .arg(QString::fromStdString(bytes_text(double(usable_memory_bytes()))));
   QVERIFY2(run.message().endsWith(facts), qPrintable(run.message()));
   QVERIFY(!run.left);
 }

@@ -23,7 +23,7 @@ namespace {
 // Every field follows from the step, so that a mixture of two records shows.
 StepRecord record_of(int64_t step) {
   StepRecord record{step, step * 2.0, {}, {}};
-  record.measured = {1,         step * 3,  step * 5,      step * 17, step * 7.0,
+  record.measured = {1,         step * 3,  step * 5,      step * 17, step * 7.0,   step * 29,
                      step * 11, step * 13, {step * 19.0}, {},        {step * 23.0}};
   for (size_t i = 0; i < max_metrics; ++i) record.metrics[i] = static_cast<double>(step) / static_cast<double>(i + 2);
   return record;

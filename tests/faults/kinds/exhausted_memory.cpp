@@ -50,7 +50,8 @@ std::vector<Fault> exhausted_memory() {
   fault.name = "out of memory in a control group";
   fault.phases = training;
   fault.expected = {
-      "rank %r was killed by the kernel for lack of memory.*the plan wants \\d+ MiB a rank.* and 1024 MiB can be used",
+      "rank %r was killed by the kernel for lack of memory.*the plan wants [\\d.]+ [KMG]iB a rank.* and 1.00 GiB can "
+      "be used",
       {1}};
   if (!Cgroup::can_make(Cgroup::Kind::memory)) fault.lacks = "the right to make a memory control group";
   const auto group = std::make_shared<std::optional<Cgroup>>();
