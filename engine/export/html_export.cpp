@@ -68,8 +68,8 @@ std::string strategy_chapter(const Plan& plan) {
     axes.push_back({axis.name, std::to_string(axis.size), fmt::format("{}", fmt::join(roles, ", ")), level,
                     seconds_text(axis.seconds), bytes_text(axis.wire_bytes)});
   }
-  std::string text = html_table(
-      {{"Mesh axis"}, {"Devices", true}, {"Splits"}, {"Level"}, {"Exposed", true}, {"Sent", true}}, axes);
+  std::string text =
+      html_table({{"Mesh axis"}, {"Devices", true}, {"Splits"}, {"Level"}, {"Exposed", true}, {"Sent", true}}, axes);
   const int microbatches = plan.pipeline.shape.microbatches;
   return text + html_paragraph(fmt::format("Layouts {}; {} a step.",
                                            plan.as_written ? "as written" : "chosen for the shortest step",
