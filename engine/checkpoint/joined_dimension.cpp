@@ -14,26 +14,33 @@ std::optional<size_t> joined_dimension(const Shape& held, const Shape& wanted) {
   return at;
 }
 
+std::vector<Box> joined_boxes(const Shape& wanted, const Box& box, size_t at) {
+  // One for each place in the dimensions up to the first of the two.
+  const Shape outer(box.size.begin(), box.size.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  std::vector<Box> boxes;
+  for (int64_t run = 0; run < element_count(outer); ++run) {
+    Box& joined = boxes.emplace_back(box);
+    int64_t rest = run;
+    for (size_t dim = at + 1; dim-- > 0; rest /= outer[dim]) {
+      joined.start[dim] += rest % outer[dim];
+      joined.size[dim] = 1;
+    }
+    joined.start[at + 1] += joined.start[at] * wanted[at + 1];
+    joined.start.erase(joined.start.begin() + static_cast<std::ptrdiff_t>(at));
+    joined.size.erase(joined.size.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return boxes;
+}
+
 std::vector<CheckpointReader::Request> read_requests(const CheckpointState& held, const Shape& wanted, const Box& box,
                                                      std::span<std::byte> out) {
   const std::optional<size_t> at = joined_dimension(held.type.shape, wanted);
   if (!at) return {{&held, box, out}};
-  // One for each place in the dimensions up to the first of the two.
-  const Shape outer(box.size.begin(), box.size.begin() + static_cast<std::ptrdiff_t>(*at) + 1);
-  const int64_t count = element_count(outer);
-  const size_t bytes = out.size() / static_cast<size_t>(std::max<int64_t>(count, 1));
   std::vector<CheckpointReader::Request> requests;
-  for (int64_t run = 0; run < count; ++run) {
-    Box of_held{box.start, box.size};
-    int64_t rest = run;
-    for (size_t dim = *at + 1; dim-- > 0; rest /= outer[dim]) {
-      of_held.start[dim] += rest % outer[dim];
-      of_held.size[dim] = 1;
-    }
-    of_held.start[*at + 1] += of_held.start[*at] * wanted[*at + 1];
-    of_held.start.erase(of_held.start.begin() + static_cast<std::ptrdiff_t>(*at));
-    of_held.size.erase(of_held.size.begin() + static_cast<std::ptrdiff_t>(*at));
-    requests.push_back({&held, of_held, out.subspan(static_cast<size_t>(run) * bytes, bytes)});
+  const std::vector<Box> boxes = joined_boxes(wanted, box, *at);
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    const size_t bytes = out.size() / boxes.size();
+    requests.push_back({&held, boxes[i], out.subspan(i * bytes, bytes)});
   }
   return requests;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/base/error.h"
+#include "engine/checkpoint/joined_dimension.h"
 
 namespace shardscope {
 
@@ -155,10 +156,9 @@ class InParts : public StoredWeight {
 
   void read(const Box& box, std::span<float> out) const override {
     const auto count = static_cast<size_t>(box.size[2] * box.size[3]);
-    for (int64_t at = 0; at < box.size[0] * box.size[1]; ++at) {
-      const int64_t e = box.start[0] + at / box.size[1], part = box.start[1] + at % box.size[1];
-      joined_->read({{e, part * shape()[2] + box.start[2], box.start[3]}, {1, box.size[2], box.size[3]}},
-                    out.subspan(static_cast<size_t>(at) * count, count));
+    for (const Box& part : joined_boxes(shape(), box, 1)) {
+      joined_->read(part, out.first(count));
+      out = out.subspan(count);
     }
   }
 
