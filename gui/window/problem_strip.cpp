@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <ranges>
 
-#include "engine/compile/plan_request.h"
 #include "engine/machine/chosen_machine.h"
 #include "engine/mesh/device_count.h"
 #include "gui/document/edits.h"
@@ -26,7 +25,7 @@ std::vector<int64_t> nearest(std::vector<int64_t> sizes, int64_t size) {
 
 // What its machine would say, were it large enough for the mesh; nothing where it is, or does not say it by a number.
 std::optional<MachineSize> larger_machine(const RunConfig& config) {
-  const std::string larger = for_devices(config, device_count(config.mesh_axes)).machine;
+  const std::string larger = with_devices(config.machine, device_count(config.mesh_axes));
   return larger == config.machine ? std::nullopt : machine_size(larger);
 }
 
@@ -105,7 +104,6 @@ void ProblemStrip::refresh() {
   for (size_t axis = 0; axis < workspace_.document.config().mesh_axes.size(); ++axis)
     sizes_.request(workspace_.document.shared_config(), static_cast<int>(axis));
   offer_fixes();
-  fit_to(parentWidget()->size());
   raise();
 }
 
@@ -128,18 +126,21 @@ void ProblemStrip::offer_fixes() {
     offer(QString("%1 = %2").arg(qt(larger->key)).arg(larger->number),
           tr("As many %1 of the machine as the mesh needs.").arg(qt(larger->key)),
           [this] { enlarge_machine(workspace_.document); });
+  std::vector<std::vector<int64_t>> legal, sizes;  // by axis
+  for (size_t axis = 0; axis < config.mesh_axes.size(); ++axis) {
+    legal.push_back(sizes_.of(static_cast<int>(axis)).value_or(std::vector<int64_t>()));
+    sizes.push_back(nearest(legal.back(), config.mesh_axes[axis].size));
+  }
   for (size_t place = 0; place < most_offered; ++place)
-    for (size_t axis = 0; axis < config.mesh_axes.size(); ++axis) {
-      const MeshAxis& of = config.mesh_axes[axis];
-      const std::vector<int64_t> legal = sizes_.of(static_cast<int>(axis)).value_or(std::vector<int64_t>());
-      const std::vector<int64_t> sizes = nearest(legal, of.size);
-      if (place >= sizes.size()) continue;
-      const int64_t size = sizes[place];
-      offer(QString("%1 = %2").arg(qt(of.name)).arg(size),
-            tr("%1 may be %2: click to take %3.").arg(qt(of.name), sizes_text(legal)).arg(size),
+    for (size_t axis = 0; axis < sizes.size(); ++axis) {
+      if (place >= sizes[axis].size()) continue;
+      const int64_t size = sizes[axis][place];
+      const QString name = qt(config.mesh_axes[axis].name);
+      offer(QString("%1 = %2").arg(name).arg(size),
+            tr("%1 may be %2: click to take %3.").arg(name, sizes_text(legal[axis])).arg(size),
             [this, axis, size] { set_axis_size(workspace_.document, static_cast<int>(axis), size); });
     }
-  if (parentWidget()) fit_to(parentWidget()->size());
+  fit_to(parentWidget()->size());
 }
 
 }  // namespace shardscope
