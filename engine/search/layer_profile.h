@@ -16,24 +16,9 @@
 #include "engine/machine/machine_prices.h"
 #include "engine/search/candidates.h"
 #include "engine/search/layer_memory.h"
+#include "engine/search/task_clock.h"
 
 namespace shardscope {
-
-// What a part of a network (a layer, or what stands before or behind the layers) needs at least of one device, in one
-// run of a task.
-struct PartWork {
-  double clock = 0;      // s: computing, and waiting for collectives that it depends on
-  double computing = 0;  // of these, without waiting
-  double ahead = 0;      // of the clock, what does not wait for the message with which the part begins
-  double behind = 0;     // of these, what comes behind the message with which it ends
-  double late = 0;       // of what is before or behind the layers: what comes behind the message of the layer beside
-  double passing = 0;    // of the computing, what waits for that message and comes before the one with which it ends
-  double weights = 0;    // of the clock, gradients of parameters alone
-  double weight_computing = 0;  // of these, without waiting
-  double movable = 0;        // of the clock, what no message waits for: transfers, and what is listed behind all layers
-  std::vector<double> wire;  // s, by stream: transfers one after the other
-  void take_smaller(const PartWork& other);
-};
 
 // What a profile is shared by.
 enum class ProfileKind : uint8_t {

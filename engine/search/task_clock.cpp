@@ -1,0 +1,181 @@
+#include "engine/search/task_clock.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+
+#include "engine/graph/op_definition.h"
+
+namespace shardscope {
+
+void PartWork::take_smaller(const PartWork& other) {
+  clock = std::min(clock, other.clock);
+  computing = std::min(computing, other.computing);
+  passing = std::min(passing, other.passing);
+  weight_computing = std::min(weight_computing, other.weight_computing);
+  weights = std::max(weights, other.weights);
+  ahead = std::max(ahead, other.ahead);
+  behind = std::max(behind, other.behind);
+  movable = std::max(movable, other.movable);
+  for (size_t s = 0; s < wire.size(); ++s) wire[s] = std::min(wire[s], other.wire[s]);
+}
+
+bool is_bucket(const CollectiveStart& start) { return start.operands.size() > 1 && !start.counted; }
+
+TaskClock::TaskClock(const Program& program, const Graph& graph, const NetworkParts& parts, const Streams& streams,
+                     bool overlaps, const std::vector<bool>& weight_gradient, const std::vector<bool>& left_out,
+                     bool coarse, int kept)
+    : program_(program),
+      graph_(graph),
+      parts_(parts),
+      streams_(streams),
+      overlaps_(overlaps),
+      weight_gradient_(weight_gradient),
+      left_out_(left_out),
+      coarse_(coarse),
+      part_count_(kept + 2),
+      used_(program.values.size()) {
+  for (const Task& task : program.tasks) {
+    for (const Instruction& instruction : task.instructions) {
+      for (int operand : instruction.operands()) used_[static_cast<size_t>(operand)] = true;
+    }
+  }
+}
+
+std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>& seconds, double* tail,
+                                     double* message, bool without_weights) {
+  const bool is_backward = task.phase == Phase::backward;
+  std::vector<PartWork> works(static_cast<size_t>(part_count_));
+  for (PartWork& work : works) work.wire.assign(streams_.names.size(), 0);
+  ready_.assign(program_.values.size(), 0);
+  maker_.assign(program_.values.size(), -1);
+  started_in_.assign(program_.values.size(), -1);
+  is_early_.assign(program_.values.size(), true);
+  waits_.assign(program_.values.size(), false);
+  const size_t count = task.instructions.size();
+  std::vector<double> increments(count), computed(count);
+  std::vector<bool> moves(count), waiting(count);
+  std::vector<int> part(count), first_use(works.size(), -1), last_give(works.size(), -1);
+  std::vector<std::vector<int>> given(works.size());
+  double clock = 0, end = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const Instruction& instruction = task.instructions[i];
+    part[i] = std::max(0, parts_.of_op(instruction.op));
+    const bool of_weights = instruction.op != no_id && weight_gradient_[static_cast<size_t>(instruction.op)];
+    if (of_weights && without_weights) continue;
+    PartWork& work = works[static_cast<size_t>(part[i])];
+    const double before = clock;
+    bool is_carried = false;
+    const CollectiveStart* start = instruction.as<CollectiveStart>();
+    if (start) {
+      // Of what several layers share only the first part is known to be there; metrics may be summed later.
+      const bool is_metric = task.phase != Phase::update && std::ranges::none_of(start->destinations, [&](int value) {
+                               return used_[static_cast<size_t>(value)];
+                             });
+      const double took = is_bucket(*start) || is_metric ? 0 : seconds[i];
+      const int stream = streams_.of(program_, *start);
+      const bool joined = overlaps_ && streams_.find(Streams::compute, stream);
+      work.wire[static_cast<size_t>(stream)] += took;
+      double ready = 0;
+      bool early = true;
+      for (int operand : start->operands) ready = std::max(ready, ready_[operand]), early &= is_early_[operand];
+      is_carried = early;
+      if (joined) {
+        for (int result : start->destinations) {
+          ready_[result] = early ? 0 : ready + took;
+          started_in_[result] = part[i];
+          is_early_[result] = early;
+          if (!early && parts_.rank(part[i]) <= 0) end = std::max(end, ready + took);
+        }
+      } else {
+        clock = std::max(clock, early ? 0 : ready) + took;
+        for (int result : start->destinations) ready_[result] = clock, is_early_[result] = false;
+      }
+    } else if (!instruction.as<CollectiveDone>()) {
+      const bool carried = may_be_carried(instruction);
+      bool early = carried;
+      for (int operand : instruction.operands()) {
+        // Of what another part has started, more of the whole network may be in between.
+        if (!carried && (started_in_[operand] < 0 || started_in_[operand] == part[i]))
+          clock = std::max(clock, ready_[operand]);
+        early &= is_early_[operand];
+      }
+      // Replicas may share what is made of states alone.
+      const bool known =
+          !(coarse_ && early) && (instruction.op == no_id || !left_out_[static_cast<size_t>(instruction.op)]);
+      computed[i] = known ? seconds[i] : 0;
+      clock += computed[i];
+      work.computing += computed[i];
+      for (int result : instruction.results()) ready_[result] = early ? 0 : clock, is_early_[result] = early;
+    }
+    increments[i] = clock - before;
+    work.clock += increments[i];
+    if (of_weights) work.weights += increments[i], work.weight_computing += computed[i];
+    waiting[i] = waits(instruction, part, i, is_backward);
+    moves[i] = start && (of_weights || is_carried || !waiting[i]);
+    const bool is_shared = start && is_bucket(*start);
+    for (int operand : is_shared ? std::span<const int>() : instruction.operands()) {
+      const int maker = maker_[operand];
+      if (maker < 0 || part[static_cast<size_t>(maker)] == part[i] || is_scalar(operand)) continue;
+      const int from = part[static_cast<size_t>(maker)];
+      if (!is_onwards(from, part[i], is_backward)) continue;
+      if (first_use[static_cast<size_t>(part[i])] < 0) first_use[static_cast<size_t>(part[i])] = static_cast<int>(i);
+      last_give[static_cast<size_t>(from)] = std::max(last_give[static_cast<size_t>(from)], maker);
+      given[static_cast<size_t>(from)].push_back(operand);
+    }
+    if (!instruction.as<CollectiveDone>()) {
+      for (int result : instruction.destinations()) waits_[result] = waiting[i];
+    }
+    for (int result : instruction.results()) maker_[result] = static_cast<int>(i);
+  }
+  const int end_of_messages = *std::ranges::max_element(last_give);
+  for (size_t i = 0; i < count; ++i) {
+    PartWork& work = works[static_cast<size_t>(part[i])];
+    if (moves[i] || static_cast<int>(i) > end_of_messages) work.movable += increments[i];
+    const int use = first_use[static_cast<size_t>(part[i])], give = last_give[static_cast<size_t>(part[i])];
+    const OpId op = task.instructions[i].op;
+    const bool again = op != no_id && graph_.ops[static_cast<size_t>(op)].phase == Phase::recompute;
+    if (use < 0 || static_cast<int>(i) < use || again) work.ahead += increments[i];
+    if (give < 0 || static_cast<int>(i) > give) work.behind += increments[i];
+    else if (waiting[i] && !again) work.passing += computed[i];
+    const int beside = part[i] == part_count_ - 2 ? 0 : part[i] == part_count_ - 1 ? part_count_ - 3 : -1;
+    if (beside >= 0 && static_cast<int>(i) > last_give[static_cast<size_t>(beside)]) work.late += increments[i];
+  }
+  if (tail) *tail = std::max(0.0, end - clock);
+  if (message) *message = smallest_message(given);
+  return works;
+}
+
+bool TaskClock::may_be_carried(const Instruction& instruction) const {
+  if (instruction.as<Slice>()) return true;
+  const Compute* compute = instruction.as<Compute>();
+  return compute && compute->operands.size() == 1 && is_early_[compute->operands[0]] &&
+         !(instruction.op != no_id && graph_.ops[instruction.op].definition->must_be_in_place());
+}
+
+bool TaskClock::waits(const Instruction& instruction, const std::vector<int>& part, size_t i, bool is_backward) const {
+  return std::ranges::any_of(instruction.operands(), [&](int operand) {
+    const int maker = maker_[operand];
+    return waits_[operand] ||
+           (maker >= 0 && !is_scalar(operand) && is_onwards(part[static_cast<size_t>(maker)], part[i], is_backward));
+  });
+}
+
+bool TaskClock::is_onwards(int from, int to, bool is_backward) const {
+  return is_backward ? parts_.rank(from) > parts_.rank(to) : parts_.rank(from) < parts_.rank(to);
+}
+
+double TaskClock::smallest_message(std::vector<std::vector<int>>& given) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (int part = 0; part < part_count_ - 2; ++part) {
+    std::vector<int>& values = given[static_cast<size_t>(part)];
+    std::ranges::sort(values);
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    double bytes = 0;
+    for (int value : values) bytes += static_cast<double>(program_.values[value].bytes());
+    if (!values.empty()) least = std::min(least, bytes);
+  }
+  return least == std::numeric_limits<double>::infinity() ? 0 : least;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/program/program.h"
+#include "engine/search/network_parts.h"
+#include "engine/simulate/streams.h"
+
+namespace shardscope {
+
+// What a part of a network (a layer, or what stands before or behind the layers) needs at least of one device, in one
+// run of a task.
+struct PartWork {
+  double clock = 0;      // s: computing, and waiting for collectives that it depends on
+  double computing = 0;  // of these, without waiting
+  double ahead = 0;      // of the clock, what does not wait for the message with which the part begins
+  double behind = 0;     // of these, what comes behind the message with which it ends
+  double late = 0;       // of what is before or behind the layers: what comes behind the message of the layer beside
+  double passing = 0;    // of the computing, what waits for that message and comes before the one with which it ends
+  double weights = 0;    // of the clock, gradients of parameters alone
+  double weight_computing = 0;  // of these, without waiting
+  double movable = 0;        // of the clock, what no message waits for: transfers, and what is listed behind all layers
+  std::vector<double> wire;  // s, by stream: transfers one after the other
+  void take_smaller(const PartWork& other);
+};
+
+// Small arrays of several layers, such as gradients, joined; an exchange of counted rows is of one array.
+bool is_bucket(const CollectiveStart& start);
+
+// One task, its instructions as listed. Streams of transfers have no limit here but that of what they depend on: so
+// what the clock shows is no later than any order of the overlap schedule, which keeps the listed order of all but
+// starts, dones, and casts and slices of what the task is given.
+class TaskClock {
+ public:
+  TaskClock(const Program& program, const Graph& graph, const NetworkParts& parts, const Streams& streams,
+            bool overlaps, const std::vector<bool>& weight_gradient, const std::vector<bool>& left_out, bool coarse,
+            int kept);
+
+  // By part. `seconds`: of each instruction. `tail`: s from the last instruction until transfers of the first part and
+  // of what is before it are done. `message`: bytes of the smallest that a part gives to the next. `without_weights`:
+  // as if gradients of parameters were not made.
+  std::vector<PartWork> run(const Task& task, const std::vector<double>& seconds, double* tail = nullptr,
+                            double* message = nullptr, bool without_weights = false);
+
+ private:
+  bool may_be_carried(const Instruction& instruction) const;
+
+  // For what another part gives, as for the message of another stage.
+  bool waits(const Instruction& instruction, const std::vector<int>& part, size_t i, bool is_backward) const;
+  bool is_onwards(int from, int to, bool is_backward) const;
+
+  bool is_scalar(int value) const { return program_.values[value].shape.empty(); }
+
+  double smallest_message(std::vector<std::vector<int>>& given) const;
+
+  const Program& program_;
+  const Graph& graph_;
+  const NetworkParts& parts_;
+  const Streams& streams_;
+  bool overlaps_;
+  const std::vector<bool>&weight_gradient_, &left_out_;
+  bool coarse_;
+  int part_count_;
+  std::vector<bool> used_;  // by value: some instruction reads it
+  std::vector<double> ready_;
+  std::vector<int> maker_, started_in_;
+  std::vector<bool> is_early_, waits_;
+};
+
+}  // namespace shardscope
