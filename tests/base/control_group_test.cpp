@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace control_group_test {
@@ -83,8 +84,9 @@ void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_and_abo
     std::memset(memory, 1, bytes);
     ::_exit(0);
   }
-  QTRY_VERIFY(!control_group(std::to_string(pid), "memory").folders.empty() &&
-              control_group(std::to_string(pid), "memory").folders[0] == group.folder);
+  QTRY_VERIFY_WITH_TIMEOUT(!control_group(std::to_string(pid), "memory").folders.empty() &&
+                               control_group(std::to_string(pid), "memory").folders[0] == group.folder,
+                           patience);
   const OutOfMemoryKills theirs(pid);
   RecentOutOfMemoryKills recent(::getpid(), 0);
   const int other = ::fork();
@@ -92,7 +94,7 @@ void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_and_abo
     std::ofstream(beside.folder + "/cgroup.procs") << ::getpid();
     for (;;) ::pause();
   }
-  QTRY_VERIFY(control_group(std::to_string(other), "memory").folders[0] == beside.folder);
+  QTRY_VERIFY_WITH_TIMEOUT(control_group(std::to_string(other), "memory").folders[0] == beside.folder, patience);
   const OutOfMemoryKills others(other);
   QVERIFY(::write(go[1], "", 1) == 1);
   int status = 0;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <fstream>
 
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace bounded_output_test {
@@ -103,7 +104,7 @@ class BoundedOutputTest : public QObject {
     pipe.close_reader();
     BoundedOutput output(pipe.writer());
     output.put("a\nb\n");
-    QTRY_COMPARE(output.error(), EPIPE);
+    QTRY_COMPARE_WITH_TIMEOUT(output.error(), EPIPE, patience);
     output.put("c\n");
     const OutputLoss loss = output.finish();
     QCOMPARE(loss.lines, int64_t{3});
@@ -114,11 +115,11 @@ class BoundedOutputTest : public QObject {
     const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
     BoundedOutput output(full);
     output.put("a\n");
-    QTRY_COMPARE(output.error(), ENOSPC);
+    QTRY_COMPARE_WITH_TIMEOUT(output.error(), ENOSPC, patience);
     ::close(full);
     BoundedOutput closed(full);
     closed.put("a\n");
-    QTRY_COMPARE(closed.error(), EBADF);
+    QTRY_COMPARE_WITH_TIMEOUT(closed.error(), EBADF, patience);
   }
 
   // What the reader has not taken when nobody waits for it any more is lost, but the end comes.

@@ -17,6 +17,7 @@
 #include "engine/machine/machine_file.h"
 #include "engine/session/processes.h"
 #include "tests/cli/small_run.h"
+#include "tests/patience.h"
 
 namespace train_test {
 
@@ -46,10 +47,6 @@ std::vector<ProcessId> start_endless_training(QProcess& process, const QStringLi
 }
 
 char state_of(const ProcessId& process) { return look_at_process(process.pid).info.state; }
-
-bool eventually(const std::function<bool()>& condition) {
-  return QTest::qWaitFor([&] { return condition(); }, 60'000);
-}
 
 QStringList epochs(const QString& output) { return output.split('\n').filter(QRegularExpression("^Epoch ")); }
 

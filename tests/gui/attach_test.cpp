@@ -401,7 +401,7 @@ class AttachTest : public WindowCase {
     QVERIFY(client->readAll().contains("stop"));
     QVERIFY(window_->findChild<QAction*>("detach")->isEnabled());
     window_->findChild<QAction*>("detach")->trigger();
-    QTRY_COMPARE(run().state(), RunControl::State::idle);
+    QTRY_COMPARE_WITH_TIMEOUT(run().state(), RunControl::State::idle, patience);
     QVERIFY(!window_->findChild<QAction*>("detach")->isEnabled());
   }
 };

@@ -398,7 +398,7 @@ class BatchEditsTest : public WindowCase {
     trigger("ruleForThese");
     QCOMPARE(document().config().sharding.rules.size(), size_t{1});
     QCOMPARE(document().config().sharding.rules[0].names, std::string("params/Block_0/Dense_0/**"));
-    QTRY_VERIFY(window_->findChild<RulesPanel*>()->isVisible());
+    QTRY_VERIFY_WITH_TIMEOUT(window_->findChild<RulesPanel*>()->isVisible(), patience);
   }
 
   void several_rules_are_edited_and_removed_in_one_step() {

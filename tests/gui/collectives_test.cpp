@@ -134,7 +134,7 @@ class CollectivesTest : public WindowCase {
     page()->table()->setFocus();
     QTest::keyClick(page()->table(), Qt::Key_Slash);
     auto* filter = page()->findChild<QLineEdit*>("collectiveFilter");
-    QTRY_VERIFY(filter->hasFocus());
+    QTRY_VERIFY_WITH_TIMEOUT(filter->hasFocus(), patience);
     QTest::keyClicks(filter, "ALL-REDUCE batch");
     QVERIFY(model.rowCount() > 0 && model.rowCount() < all);
     double sum = 0;
@@ -232,11 +232,11 @@ class CollectivesTest : public WindowCase {
     const auto seconds = [&](int column) {
       return row.siblingAtColumn(column).data(CollectivesModel::number_role).toDouble();
     };
-    QTRY_VERIFY(std::abs(seconds(CollectivesModel::measured_column) - 0.0005 * runs) < 1e-9);
+    QTRY_VERIFY_WITH_TIMEOUT(std::abs(seconds(CollectivesModel::measured_column) - 0.0005 * runs) < 1e-9, patience);
     QVERIFY(std::abs(seconds(CollectivesModel::waited_column) - 0.004 * runs) < 1e-9);  // the mean of 8 and 0
     const QString tip = row.siblingAtColumn(CollectivesModel::waited_column).data(Qt::ToolTipRole).toString();
     QVERIFY2(tip.contains("rank 1 came last of 2, 8.00 ms after the first"), qPrintable(tip));
-    QTRY_VERIFY(!page()->table()->isColumnHidden(CollectivesModel::waited_column));
+    QTRY_VERIFY_WITH_TIMEOUT(!page()->table()->isColumnHidden(CollectivesModel::waited_column), patience);
     QVERIFY(page()->findChild<QLabel*>("collectiveTotals")->text().contains("waiting"));
   }
 
@@ -260,7 +260,7 @@ class CollectivesTest : public WindowCase {
     workspace().run.begin_replay(planner().plan());
     workspace().run.receive(hello);
     workspace().run.receive(trace);
-    QTRY_VERIFY(!page()->table()->isColumnHidden(CollectivesModel::waited_column));
+    QTRY_VERIFY_WITH_TIMEOUT(!page()->table()->isColumnHidden(CollectivesModel::waited_column), patience);
     int pairs = 0;
     for (const StepRef id : planner().index().collectives) {
       if (find_step(plan(), id)->group_size() != 2) continue;

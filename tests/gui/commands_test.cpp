@@ -34,7 +34,7 @@ class CommandsTest : public WindowCase {
   QListWidget* list() { return palette()->findChild<QListWidget*>("commandList"); }
   void open() {
     QTest::keySequence(window_.get(), QKeySequence("Ctrl+Shift+P"));
-    QTRY_VERIFY(palette()->isVisible() && line()->hasFocus());
+    QTRY_VERIFY_WITH_TIMEOUT(palette()->isVisible() && line()->hasFocus(), patience);
   }
 
  private slots:
@@ -221,10 +221,11 @@ class CommandsTest : public WindowCase {
     for (const auto& [typed, field] :
          {std::pair("learning rate", "optimizer.learning_rate"), std::pair("microbatches", "schedule.microbatches")}) {
       QTest::keyClick(window_.get(), Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
-      QTRY_VERIFY(line->isVisible());
+      QTRY_VERIFY_WITH_TIMEOUT(line->isVisible(), patience);
       QTest::keyClicks(line, typed);
       QTest::keyClick(line, Qt::Key_Return);
-      QTRY_COMPARE(QApplication::focusWidget() ? QApplication::focusWidget()->objectName() : QString(), QString(field));
+      QTRY_COMPARE_WITH_TIMEOUT(QApplication::focusWidget() ? QApplication::focusWidget()->objectName() : QString(),
+                                QString(field), patience);
     }
   }
 };

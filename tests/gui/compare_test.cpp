@@ -56,7 +56,7 @@ class CompareTest : public WindowCase {
     QTableView* seen = table("comparedPlans");
     const int rows = seen->model()->rowCount();
     QVERIFY(rows > 8);
-    QTRY_VERIFY(seen->viewport()->height() >= rows * seen->rowHeight(0));
+    QTRY_VERIFY_WITH_TIMEOUT(seen->viewport()->height() >= rows * seen->rowHeight(0), patience);
   }
 
   void factorisations_are_all_products_and_as_many_as_are_counted() {
@@ -133,7 +133,7 @@ class CompareTest : public WindowCase {
     QVERIFY(!table("comparedLayouts")->isVisible());
     set_spec_dim(document(), ParameterRef{{"params", "Dense_0", "bias"}}, 1, 0, {"model"});
     settle();
-    QTRY_COMPARE(table("comparedLayouts")->model()->rowCount(), 3);  // and its optimizer state
+    QTRY_COMPARE_WITH_TIMEOUT(table("comparedLayouts")->model()->rowCount(), 3, patience);  // and its optimizer state
     QCOMPARE(cell("comparedLayouts", 0, 0), QString("Dense_0/bias"));
     QCOMPARE(cell("comparedLayouts", 0, 1), QString("P('model',)"));
     QCOMPARE(cell("comparedLayouts", 0, 2), QString("P(None,)"));
@@ -368,7 +368,7 @@ class CompareTest : public WindowCase {
     settle();
     QVERIFY(planner().is_current());
     const QAbstractItemModel* model = table("comparedLayouts")->model();
-    QTRY_VERIFY(model->rowCount() > 0);
+    QTRY_VERIFY_WITH_TIMEOUT(model->rowCount() > 0, patience);
     int states = 0;
     for (int row = 0; row < model->rowCount(); ++row)
       states += std::holds_alternative<StateRef>(model->index(row, 0).data(LayoutsModel::array_role).value<ArrayRef>());

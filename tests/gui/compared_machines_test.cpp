@@ -127,7 +127,7 @@ class ComparedMachinesTest : public WindowCase {
     QTest::keyClicks(editor, "2.5");
     QTest::keyClick(editor, Qt::Key_Return);
     QVERIFY2(document().config() == before, "a click on a price takes no machine");
-    QTRY_COMPARE(price.data().toString(), QString("2.5"));
+    QTRY_COMPARE_WITH_TIMEOUT(price.data().toString(), QString("2.5"), patience);
     const double hours = cell(MachinesModel::hours_row, 1).toDouble();
     QVERIFY(std::abs(cost.data().toString().toDouble() - 2.5 * hours) < 0.01 * hours);
     QVERIFY(QSettings().value("compare/prices").toMap().value(machine(1)) == 2.5);

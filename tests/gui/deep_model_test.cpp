@@ -14,6 +14,7 @@
 #include "gui/pages/flow_page.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace deep_model_test {
@@ -23,8 +24,6 @@ using namespace shardscope;
 // A window on deep models: it waits for nothing, does what a change asks for, and lets go.
 class DeepModelTest : public QObject {
   Q_OBJECT
-
-  static constexpr int patience = 60000;
 
   static int64_t layers_of(const RunConfig& config) { return std::get<int64_t>(*config.model.find("num_layers")); }
 

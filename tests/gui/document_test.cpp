@@ -8,6 +8,7 @@
 #include "engine/config/parse.h"
 #include "gui/document/config_difference.h"
 #include "tests/gui/made_plan.h"
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace document_test {
@@ -128,7 +129,7 @@ class DocumentTest : public QObject {
     Document document(std::chrono::milliseconds(1));
     document.reset(made::config(), {});
     set_axis_size(document, 0, 8);
-    QTRY_VERIFY(!document.is_edit_open());
+    QTRY_VERIFY_WITH_TIMEOUT(!document.is_edit_open(), patience);
     set_axis_size(document, 0, 2);
     QCOMPARE(document.undo_stack().count(), 2);
     document.undo_stack().undo();

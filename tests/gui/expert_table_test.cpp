@@ -7,6 +7,7 @@
 #include "gui/look/appearance.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/painted_texts.h"
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace expert_table_test {
@@ -44,7 +45,7 @@ class ExpertTableTest : public QObject {
     run.receive(hello());
     run.receive(
         ExpertsMessage{3, {{"layers/0/experts", {10, 30, 0, 40}, 8}, {"layers/1/experts", {20, 20, 20, 20}, 0}}});
-    QTRY_COMPARE(table.rowCount(), 2);
+    QTRY_COMPARE_WITH_TIMEOUT(table.rowCount(), 2, patience);
     QCOMPARE(table.item(0, 0)->text(), QString("layers/0/experts"));
     QCOMPARE(table.item(0, 1)->text(), QString("4 experts, from 0 (expert 2) to 40 (expert 3)"));
     QCOMPARE(table.item(0, 2)->text(), QString("2.0000"));
@@ -52,7 +53,7 @@ class ExpertTableTest : public QObject {
     QCOMPARE(table.item(1, 2)->text(), QString("1.0000"));
     QCOMPARE(table.item(1, 3)->text(), QString("0"));
     run.receive(ExpertsMessage{4, {{"layers/0/experts", {40, 40, 0, 0}, 0}}});
-    QTRY_COMPARE(table.rowCount(), 1);
+    QTRY_COMPARE_WITH_TIMEOUT(table.rowCount(), 1, patience);
     QCOMPARE(table.item(0, 3)->text(), QString("0"));
   }
 
@@ -63,7 +64,7 @@ class ExpertTableTest : public QObject {
     table.show();
     run.begin_replay(plan(true));
     run.receive(ExpertsMessage{0, {{"experts", {0, 40, 20, 40}, 0}}});
-    QTRY_COMPARE(table.rowCount(), 1);
+    QTRY_COMPARE_WITH_TIMEOUT(table.rowCount(), 1, patience);
     const QRect cell = table.visualItemRect(table.item(0, 1)).adjusted(4, 4, -4, -4);
     const QImage image = table.viewport()->grab().toImage();
     const auto painted = [&](int expert) {

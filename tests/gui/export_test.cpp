@@ -26,6 +26,7 @@
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/painted_texts.h"
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace export_test {
@@ -95,7 +96,7 @@ class ExportTest : public QObject {
     QTimer::singleShot(0, this, [this, act] {
       Dialog* dialog = nullptr;
       const auto is_there = [&] { return (dialog = qobject_cast<Dialog*>(QApplication::activeModalWidget())); };
-      QVERIFY2(QTest::qWaitFor(is_there, 60000), "there is no dialog");
+      QVERIFY2(QTest::qWaitFor(is_there, patience), "there is no dialog");
       act(*dialog);
     });
   }
@@ -110,7 +111,7 @@ class ExportTest : public QObject {
     window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
     document().reset(load_preset("parallax_decoder"), {}, "parallax_decoder.json");
     window_->show();
-    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), 120000);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
   }
 
   void cleanup() {
@@ -131,7 +132,7 @@ class ExportTest : public QObject {
     for (const char* kind : {"svg", "png", "pdf"}) {
       const ExportWish wanted = wish(kind, page.toUtf8().constData(), page + "." + kind);
       window_->exports().start(wanted);
-      QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+      QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
       QVERIFY2(QFileInfo(wanted.path).size() > 1000, kind);
     }
     QCOMPARE(reported.size(), 3);
@@ -167,7 +168,7 @@ class ExportTest : public QObject {
     const auto drawn = [&](const char* name) {
       const ExportWish wanted = wish("svg", "compare", name);
       window_->exports().start(wanted);
-      [&] { QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000); }();
+      [&] { QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience); }();
       return content(wanted.path);
     };
     QVERIFY(drawn("meshes.svg").contains("the one that is shown"));
@@ -181,12 +182,12 @@ class ExportTest : public QObject {
     QFETCH(QString, page);
     if (page == "compare") action(*window_, "pin")->trigger();  // without a pinned plan its meshes are drawn
     window_->show_page(page);
-    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), 120000);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), patience);
     QWidget* shown = window_->findChild<QTabWidget*>("pages")->currentWidget();
     ExportWish wanted = wish("svg", page.toUtf8().constData(), page + "_said.svg");
     wanted.size = shown->size();
     window_->exports().start(wanted);
-    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
     const QString drawn = texts_of_svg(content(wanted.path));
     const QSet<QString> of_controls = texts_of_controls(*shown);
     QPicture seen;
@@ -219,7 +220,7 @@ class ExportTest : public QObject {
       QTest::mouseClick(dialog.findChild<QPushButton*>("exportStart"), Qt::LeftButton);
     });
     action(*window_, "export")->trigger();
-    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
     QVERIFY(content(file).contains("<svg"));
   }
 
@@ -243,14 +244,14 @@ class ExportTest : public QObject {
     file.write("mine");
     file.close();
     window_->exports().start(wanted);
-    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 60000);
-    QTRY_VERIFY(window_->findChild<QMessageBox*>("exportFailed"));
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->findChild<QMessageBox*>("exportFailed"), patience);
     window_->findChild<QMessageBox*>("exportFailed")->close();
     QCOMPARE(content(wanted.path), QByteArray("mine"));
     ExportWish agreed = wanted;
     agreed.overwrite = true;
     window_->exports().start(agreed);
-    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
     QVERIFY(content(wanted.path).contains("import jax"));
   }
 
@@ -262,8 +263,8 @@ class ExportTest : public QObject {
       ExportWish wanted = wish(kind, kind == std::string("jax") ? "program" : "memory", "open.json");
       wanted.overwrite = true;
       window_->exports().start(wanted);
-      QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
-      QTRY_VERIFY(window_->findChild<QMessageBox*>("exportFailed"));
+      QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
+      QTRY_VERIFY_WITH_TIMEOUT(window_->findChild<QMessageBox*>("exportFailed"), patience);
       auto* box = window_->findChild<QMessageBox*>("exportFailed");
       QVERIFY2(box->text().contains("open.json"), qPrintable(box->text()));
       delete box;
@@ -278,16 +279,16 @@ class ExportTest : public QObject {
     QSignalSpy reported(&window_->exports(), &Exports::reported);
     window_->exports().start(large);
     const auto has_begun = [&] { return !QDir(folder_.path()).entryList({"large.png.part*"}, QDir::Files).isEmpty(); };
-    QTRY_VERIFY_WITH_TIMEOUT(has_begun(), 120000);
+    QTRY_VERIFY_WITH_TIMEOUT(has_begun(), patience);
     auto* bar = window_->findChild<QProgressDialog*>("exportProgress");
     QVERIFY(bar);
     bar->findChild<QPushButton*>()->click();
-    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
     QCOMPARE(reported.takeLast().at(0).toString(), QString("Cancelled; nothing was written."));
     QVERIFY(QDir(folder_.path()).entryList({"large.png*"}).isEmpty());
     ExportWish again = wish("png", "layout", "large.png");
     window_->exports().start(again);
-    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
     QVERIFY(!QImage(again.path).isNull());
   }
 
@@ -295,8 +296,8 @@ class ExportTest : public QObject {
     ExportWish wanted = wish("png", "layout", "x.png");
     wanted.path = "/proc/nowhere/x.png";
     window_->exports().start(wanted);
-    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 60000);
-    QTRY_VERIFY(window_->findChild<QMessageBox*>("exportFailed"));
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->findChild<QMessageBox*>("exportFailed"), patience);
     auto* box = window_->findChild<QMessageBox*>("exportFailed");
     QVERIFY2(box->text().contains("/proc/nowhere/x.png"), qPrintable(box->text()));
     box->close();
@@ -310,7 +311,7 @@ class ExportTest : public QObject {
     specs.close();
     const RunConfig before = document().config();
     window_->exports().import_specs(file);
-    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
     const ParameterSpec* spec = find_parameter_spec(document().config().sharding, {"params", "Dense_0", "bias"});
     QVERIFY(spec && spec->spec == (PartitionSpec{{{"model"}}}));
     QCOMPARE(document().undo_stack().count(), 1);
@@ -326,8 +327,8 @@ class ExportTest : public QObject {
     specs.close();
     const RunConfig before = document().config();
     window_->exports().import_specs(file);
-    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 60000);
-    QTRY_VERIFY(window_->findChild<QMessageBox*>("exportFailed"));
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->findChild<QMessageBox*>("exportFailed"), patience);
     auto* box = window_->findChild<QMessageBox*>("exportFailed");
     QVERIFY2(box->text().contains("wrong.json:2"), qPrintable(box->text()));
     box->close();
@@ -346,13 +347,13 @@ class ExportTest : public QObject {
       pages.setCurrentIndex(page);
       QApplication::clipboard()->clear();
       action(*window_, "copyPicture")->trigger();
-      QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+      QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
       ExportWish wanted = wish("png", pages.tabText(page).remove('&').toLower().toUtf8().constData(), "copied.png");
       wanted.size = pages.currentWidget()->size();
       wanted.scale = qRound(window_->devicePixelRatioF());
       wanted.overwrite = true;
       window_->exports().start(wanted);
-      QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+      QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
       const QImage copied = QApplication::clipboard()->image(), exported(wanted.path);
       QVERIFY(!copied.isNull());
       QCOMPARE(copied.convertToFormat(QImage::Format_RGB32), exported.convertToFormat(QImage::Format_RGB32));

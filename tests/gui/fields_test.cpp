@@ -44,7 +44,7 @@ class FieldsTest : public WindowCase {
     auto* dock = window_->findChild<QDockWidget*>("settings");
     dock->show();
     dock->raise();
-    QTRY_VERIFY(settings()->isVisible());
+    QTRY_VERIFY_WITH_TIMEOUT(settings()->isVisible(), patience);
   }
 
  private slots:
@@ -94,7 +94,7 @@ class FieldsTest : public WindowCase {
     show_settings();
     window_->resize(900, 600);
     auto* area = settings()->findChild<QScrollArea*>();
-    QTRY_VERIFY(area->verticalScrollBar()->isVisible());
+    QTRY_VERIFY_WITH_TIMEOUT(area->verticalScrollBar()->isVisible(), patience);
     tree()->setFocus();
     turn_wheel(settings()->findChild<QDoubleSpinBox*>("steps"), -1);
     QVERIFY(area->verticalScrollBar()->value() > 0);
@@ -139,14 +139,14 @@ class FieldsTest : public WindowCase {
     schedule->setCurrentText("warmup_cosine_decay");
     emit schedule->textActivated(schedule->currentText());
     QCOMPARE(*document().config().optimizer.find("schedule"), OptionValue(std::string("warmup_cosine_decay")));
-    QTRY_VERIFY(settings()->findChild<QDoubleSpinBox*>("optimizer.warmup_steps"));
+    QTRY_VERIFY_WITH_TIMEOUT(settings()->findChild<QDoubleSpinBox*>("optimizer.warmup_steps"), patience);
     auto* warmup = settings()->findChild<QDoubleSpinBox*>("optimizer.warmup_steps");
     warmup->setValue(7);
     QCOMPARE(*document().config().optimizer.find("warmup_steps"), OptionValue(int64_t{7}));
     QCOMPARE(settings()->findChild<QDoubleSpinBox*>("optimizer.warmup_steps"), warmup);
     while (document().undo_stack().canUndo()) document().undo_stack().undo();
     QVERIFY(document().config() == made::config());
-    QTRY_VERIFY(!settings()->findChild<QWidget*>("optimizer.warmup_steps"));
+    QTRY_VERIFY_WITH_TIMEOUT(!settings()->findChild<QWidget*>("optimizer.warmup_steps"), patience);
   }
 
   void a_list_of_texts_is_one_field_and_stays_as_it_is_typed() {
@@ -154,7 +154,7 @@ class FieldsTest : public WindowCase {
     listed.model.options.emplace_back("layers", TextList{"linear 8", "relu"});
     document().reset(listed, {});
     show_settings();
-    QTRY_VERIFY(settings()->findChild<QLineEdit*>("model.layers"));
+    QTRY_VERIFY_WITH_TIMEOUT(settings()->findChild<QLineEdit*>("model.layers"), patience);
     auto* layers = settings()->findChild<QLineEdit*>("model.layers");
     QCOMPARE(layers->text(), QString("linear 8, relu"));
     layers->setFocus();
@@ -180,9 +180,9 @@ class FieldsTest : public WindowCase {
       config.schedule.rematerialise = pattern;
       document().reset(config, {});
       show_settings();
-      QTRY_VERIFY(settings()->findChild<QComboBox*>("schedule.rematerialise"));
+      QTRY_VERIFY_WITH_TIMEOUT(settings()->findChild<QComboBox*>("schedule.rematerialise"), patience);
       auto* box = settings()->findChild<QComboBox*>("schedule.rematerialise");
-      QTRY_COMPARE(box->currentText(), shown);
+      QTRY_COMPARE_WITH_TIMEOUT(box->currentText(), shown, patience);
       emit box->lineEdit()->editingFinished();
       QVERIFY2(document().config() == config, qPrintable(shown));
       box->setCurrentText(shown + ", **/gelu");
@@ -245,10 +245,10 @@ class FieldsTest : public WindowCase {
     };
     open();
     window_->workspace().selection.select_array(ParameterRef{{"params", "Dense_0", "bias"}});
-    QTRY_VERIFY(!editor());
+    QTRY_VERIFY_WITH_TIMEOUT(!editor(), patience);
     open();
     window_->mesh_bar()->field(0)->setFocus();
-    QTRY_VERIFY(!editor());
+    QTRY_VERIFY_WITH_TIMEOUT(!editor(), patience);
   }
 
   void shapes_are_seen_beside_names_and_specs_in_a_small_window() {
@@ -256,8 +256,8 @@ class FieldsTest : public WindowCase {
     open_window(compiled_plans(), load_preset(default_preset), {1280, 800});
     const QHeaderView& header = *tree()->header();
     const auto end_of = [&](int column) { return header.sectionViewportPosition(column) + header.sectionSize(column); };
-    QTRY_VERIFY(tree()->viewport()->width() > 300);
-    QTRY_VERIFY(end_of(ParameterModel::shape_column) <= tree()->viewport()->width());
+    QTRY_VERIFY_WITH_TIMEOUT(tree()->viewport()->width() > 300, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(end_of(ParameterModel::shape_column) <= tree()->viewport()->width(), patience);
     QVERIFY(!planner().parameters().empty());
     for (const ParameterInfo& parameter : planner().parameters()) {
       workspace().selection.select_array(ParameterRef{parameter.path});
@@ -284,7 +284,7 @@ class FieldsTest : public WindowCase {
       QTRY_VERIFY_WITH_TIMEOUT(window_->workspace().planner.is_current(), patience);
       QCOMPARE(tree()->columnWidth(ParameterModel::spec_column), width);
       tree()->setFocus();
-      QTRY_VERIFY(!tree()->findChild<SpecEditor*>());
+      QTRY_VERIFY_WITH_TIMEOUT(!tree()->findChild<SpecEditor*>(), patience);
     }
   }
 
@@ -293,7 +293,7 @@ class FieldsTest : public WindowCase {
     auto* nothing = window_->findChild<QLabel*>("noMatch");
     for (QWidget* taken : {static_cast<QWidget*>(filter), static_cast<QWidget*>(tree())}) {
       QTest::keySequence(window_.get(), QKeySequence::Find);
-      QTRY_VERIFY(filter->hasFocus());
+      QTRY_VERIFY_WITH_TIMEOUT(filter->hasFocus(), patience);
       QTest::keyClicks(filter, "nowhere");
       QCOMPARE(tree()->model()->rowCount(), 0);
       QVERIFY(nothing->isVisible() && nothing->text().contains("nowhere"));
@@ -330,7 +330,7 @@ class FieldsTest : public WindowCase {
                                  window_->findChild<QLineEdit*>("filter"), window_->inspector()->spec_field()};
     for (QWidget* field : fields) {
       window_->findChild<QDockWidget*>(field->objectName() == "filter" ? "parameters" : "settings")->raise();
-      QTRY_VERIFY(field->isVisible());
+      QTRY_VERIFY_WITH_TIMEOUT(field->isVisible(), patience);
       field->setFocus();
       QTest::keyClick(field, Qt::Key_A, Qt::ControlModifier);
     }

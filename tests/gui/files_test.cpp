@@ -27,6 +27,7 @@
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace files_test {
@@ -37,7 +38,6 @@ using namespace shardscope;
 class FilesTest : public QObject {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
   QTemporaryDir folder_;
   std::unique_ptr<MainWindow> window_;
 

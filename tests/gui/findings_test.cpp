@@ -21,8 +21,6 @@ using namespace shardscope;
 
 namespace {
 
-constexpr int patience = 60000;
-
 QModelIndex find_row(const QAbstractItemModel& model, const ParameterRef& parameter, const QModelIndex& below = {}) {
   for (int row = 0; row < model.rowCount(below); ++row) {
     const QModelIndex index = model.index(row, 0, below);

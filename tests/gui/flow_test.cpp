@@ -128,7 +128,7 @@ class FlowTest : public WindowCase {
     canvas()->setFocus();
     QTest::keyClick(canvas(), Qt::Key_Slash);
     auto* search = find<QLineEdit>("flowSearch");
-    QTRY_VERIFY(search->hasFocus());
+    QTRY_VERIFY_WITH_TIMEOUT(search->hasFocus(), patience);
     QTest::keyClicks(search, "LINEAR1 einsum");
     const int count = canvas()->found_count();
     QVERIFY(count > 1 && count < int(canvas()->graph().nodes.size()));

@@ -29,19 +29,20 @@ class FormsTest : public WindowCase {
 
   // What a change of the size moves is laid out an event-loop iteration later.
   static void verify_whole(QWidget& form, const QString& where) {
-    QTRY_VERIFY2(CutText::of(form).isEmpty(), qPrintable(where + ": " + CutText::of(form).join("; ")));
+    QTRY_VERIFY2_WITH_TIMEOUT(CutText::of(form).isEmpty(), qPrintable(where + ": " + CutText::of(form).join("; ")),
+                              patience);
   }
 
   void show_settings() {
     auto* dock = window_->findChild<QDockWidget*>("settings");
     dock->show();
     dock->raise();
-    QTRY_VERIFY(settings()->isVisible());
+    QTRY_VERIFY_WITH_TIMEOUT(settings()->isVisible(), patience);
   }
 
   void resize_window(const QSize& size) {
     window_->resize(size);
-    QTRY_COMPARE(window_->size(), size);
+    QTRY_COMPARE_WITH_TIMEOUT(window_->size(), size, patience);
     QTest::qWait(0);
   }
 
@@ -103,9 +104,10 @@ class FormsTest : public WindowCase {
       for (const QSize& size : sizes) {
         resize_window(size);
         const auto* area = settings()->findChild<QScrollArea*>();
-        QTRY_VERIFY(area->verticalScrollBar()->isVisible() || area->widget()->height() <= area->viewport()->height());
+        QTRY_VERIFY_WITH_TIMEOUT(
+            area->verticalScrollBar()->isVisible() || area->widget()->height() <= area->viewport()->height(), patience);
         const int room = area->viewport()->width();
-        QTRY_VERIFY2(area->widget()->width() <= room, qPrintable(widest(*area->widget(), room)));
+        QTRY_VERIFY2_WITH_TIMEOUT(area->widget()->width() <= room, qPrintable(widest(*area->widget(), room)), patience);
         verify_whole(*settings(), qt(config.model.name) + " at " + size_text(size));
       }
     }

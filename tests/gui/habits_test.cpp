@@ -82,24 +82,24 @@ class HabitsTest : public WindowCase {
   }
 
   void the_panels_below_are_their_tabs_alone_until_one_is_chosen() {
-    QTRY_VERIFY(bottom_tabs());
+    QTRY_VERIFY_WITH_TIMEOUT(bottom_tabs(), patience);
     const int closed = dock("run")->height();
     QVERIFY2(closed < 12, qPrintable(QString::number(closed)));
     const int tall = window_->findChild<QTabWidget*>("pages")->height();
     QTest::mouseClick(bottom_tabs(), Qt::LeftButton, {}, bottom_tabs()->tabRect(1).center());
-    QTRY_VERIFY(dock("problems")->height() > 60);
+    QTRY_VERIFY_WITH_TIMEOUT(dock("problems")->height() > 60, patience);
     QVERIFY(window_->findChild<QTabWidget*>("pages")->height() < tall);
     QTest::mouseClick(bottom_tabs(), Qt::LeftButton, {}, bottom_tabs()->tabRect(1).center());
-    QTRY_COMPARE(window_->findChild<QTabWidget*>("pages")->height(), tall);
+    QTRY_COMPARE_WITH_TIMEOUT(window_->findChild<QTabWidget*>("pages")->height(), tall, patience);
     QTest::keySequence(window_.get(), QKeySequence("Ctrl+J"));
-    QTRY_VERIFY(dock("problems")->height() > 60);
+    QTRY_VERIFY_WITH_TIMEOUT(dock("problems")->height() > 60, patience);
     QTest::keySequence(window_.get(), QKeySequence("Ctrl+J"));
-    QTRY_COMPARE(window_->findChild<QTabWidget*>("pages")->height(), tall);
+    QTRY_COMPARE_WITH_TIMEOUT(window_->findChild<QTabWidget*>("pages")->height(), tall, patience);
   }
 
   void a_run_opens_the_panels_below() {
     window_->workspace().run.begin_replay(planner().plan());
-    QTRY_VERIFY(dock("run")->height() > 60);
+    QTRY_VERIFY_WITH_TIMEOUT(dock("run")->height() > 60, patience);
     QVERIFY(!window_->findChild<RunPanel*>()->visibleRegion().isEmpty());
   }
 
@@ -146,9 +146,9 @@ class HabitsTest : public WindowCase {
     QVERIFY(offered("nodes = 2"));
     for (const int width : {800, 1100, 1600}) {
       window_->resize(width, 700);
-      QTRY_COMPARE(window_->width(), width);
+      QTRY_COMPARE_WITH_TIMEOUT(window_->width(), width, patience);
       for (auto* button : strip->findChildren<QToolButton*>())
-        if (button->isVisible()) QTRY_VERIFY(button->width() >= button->sizeHint().width());
+        if (button->isVisible()) QTRY_VERIFY_WITH_TIMEOUT(button->width() >= button->sizeHint().width(), patience);
       QVERIFY(offered("nodes = 2"));
     }
     offered("nodes = 2")->click();
@@ -297,7 +297,7 @@ class HabitsTest : public WindowCase {
       window_->resize(size);
       for (int stop = tour->at(); stop + 1 < tour->stops(); ++stop) {
         QCOMPARE(tour->at(), stop);
-        QTRY_VERIFY(tour->rect().contains(note->geometry()));
+        QTRY_VERIFY_WITH_TIMEOUT(tour->rect().contains(note->geometry()), patience);
         QTest::keyClick(tour, Qt::Key_Right);
       }
       while (tour->at() > 0) QTest::keyClick(tour, Qt::Key_Left);
@@ -314,7 +314,7 @@ class HabitsTest : public WindowCase {
     window_->show_page("memory");
     window_->findChild<QDockWidget*>("settings")->raise();
     auto* settings = window_->findChild<SettingsPanel*>();
-    QTRY_VERIFY(!settings->visibleRegion().isEmpty());
+    QTRY_VERIFY_WITH_TIMEOUT(!settings->visibleRegion().isEmpty(), patience);
     const auto* pages = window_->findChild<QTabWidget*>("pages");
     const int page = pages->currentIndex(), bottom = window_->findChild<QDockWidget*>("run")->height();
     auto* tour = window_->findChild<Tour*>();
@@ -328,8 +328,8 @@ class HabitsTest : public WindowCase {
       else QTest::keyClick(tour, Qt::Key_Escape);
       QVERIFY(!tour->isVisible());
       QCOMPARE(pages->currentIndex(), page);
-      QTRY_VERIFY(!settings->visibleRegion().isEmpty());
-      QTRY_COMPARE(window_->findChild<QDockWidget*>("run")->height(), bottom);
+      QTRY_VERIFY_WITH_TIMEOUT(!settings->visibleRegion().isEmpty(), patience);
+      QTRY_COMPARE_WITH_TIMEOUT(window_->findChild<QDockWidget*>("run")->height(), bottom, patience);
     }
   }
 

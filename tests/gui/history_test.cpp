@@ -25,6 +25,7 @@
 #include "gui/run/history_tab.h"
 #include "gui/run/run_panel.h"
 #include "tests/gui/made_plan.h"
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace history_test {
@@ -35,7 +36,6 @@ using namespace shardscope;
 class HistoryTest : public QObject {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
   std::unique_ptr<QTemporaryDir> folder_;
   std::unique_ptr<RunControl> run_;
   std::unique_ptr<Planner> planner_;
@@ -156,7 +156,7 @@ class HistoryTest : public QObject {
   void the_newest_runs_are_kept_in_order_with_what_they_are() {
     for (size_t i = 0; i < RunStore::most_runs + 3; ++i) {
       const QDateTime started = store().add(*plan_, {}, {}).started;
-      QTRY_VERIFY(QDateTime::currentDateTime() > started);
+      QTRY_VERIFY_WITH_TIMEOUT(QDateTime::currentDateTime() > started, patience);
     }
     const std::vector<StoredRun> runs = store().runs();
     QCOMPARE(runs.size(), RunStore::most_runs);
@@ -177,7 +177,7 @@ class HistoryTest : public QObject {
     run_->begin_replay(plan_);
     run_->receive(hello());
     for (int i = 0; i < 5; ++i) run_->receive(step(i, 6));
-    QTRY_VERIFY(losses() && curves() == 1);
+    QTRY_VERIFY_WITH_TIMEOUT(losses() && curves() == 1, patience);
     table()->item(1, 0)->setCheckState(Qt::Checked);
     QTRY_COMPARE_WITH_TIMEOUT(curves(), qsizetype{2}, patience);
     QStringList names;
@@ -406,7 +406,7 @@ class HistoryTest : public QObject {
           most = std::max<qsizetype>(most, line->count());
       return most;
     };
-    QTRY_VERIFY(losses());
+    QTRY_VERIFY_WITH_TIMEOUT(losses(), patience);
     QCOMPARE(points(), qsizetype{5});
     auto* tabs = panel_->findChild<QTabWidget*>();
     const int curves = tabs->currentIndex();

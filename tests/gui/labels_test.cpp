@@ -101,7 +101,8 @@ class LabelsTest : public WindowCase {
     auto* view = window_->findChild<LayoutView*>();
     for (const QSize& size : {QSize(1280, 800), QSize(900, 600)}) {
       window_->resize(size);
-      QTRY_COMPARE(window_->size(), size.expandedTo(window_->minimumSizeHint()));  // six names need 1293 pixels
+      QTRY_COMPARE_WITH_TIMEOUT(window_->size(), size.expandedTo(window_->minimumSizeHint()),
+                                patience);  // six names need 1293 pixels
       for (const ParameterInfo& info : planner().parameters()) {
         selection().select_array(ParameterRef{info.path});
         QPicture picture;

@@ -34,6 +34,7 @@
 #include "gui/run/run_curves.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace layout_test {
@@ -44,7 +45,6 @@ using namespace shardscope;
 class LayoutTest : public QObject {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
   QTemporaryDir settings_;
   std::unique_ptr<MainWindow> window_;
 
@@ -153,7 +153,7 @@ class LayoutTest : public QObject {
     QTest::mousePress(window_.get(), Qt::LeftButton, {}, edge);
     QMouseEvent drag(QEvent::MouseMove, to, window_->mapToGlobal(to), Qt::NoButton, Qt::LeftButton, {});
     QApplication::sendEvent(window_.get(), &drag);
-    QTRY_VERIFY(dock->width() != width);
+    QTRY_VERIFY_WITH_TIMEOUT(dock->width() != width, patience);
     QTest::mouseRelease(window_.get(), Qt::LeftButton, {}, to);
   }
 
@@ -185,12 +185,13 @@ class LayoutTest : public QObject {
   void nothing_of_the_tool_bar_is_hidden_from_900_pixels_on() {
     for (const QSize& size : {QSize(900, 600), QSize(1280, 800), QSize(1600, 1000), QSize(900, 600)}) {
       window_->resize(size);
-      QTRY_COMPARE(window_->size(), size);
+      QTRY_COMPARE_WITH_TIMEOUT(window_->size(), size, patience);
       const QRect inside = window_->rect();
       for (const char* name : {"addAxis", "mode", "preset"}) {
         auto* box = window_->findChild<QWidget*>(name);
-        QTRY_VERIFY2(box->isVisible(), name);
-        QTRY_VERIFY2(inside.contains(QRect(box->mapTo(window_.get(), QPoint()), box->size())), name);
+        QTRY_VERIFY2_WITH_TIMEOUT(box->isVisible(), name, patience);
+        QTRY_VERIFY2_WITH_TIMEOUT(inside.contains(QRect(box->mapTo(window_.get(), QPoint()), box->size())), name,
+                                  patience);
       }
     }
   }
@@ -199,11 +200,11 @@ class LayoutTest : public QObject {
     for (const char* page : {"layout", "flow", "memory", "collectives", "timeline"}) {
       window_->show_page(page);
       window_->resize(800, 500);
-      QTRY_COMPARE(window_->size(), QSize(800, 500));
+      QTRY_COMPARE_WITH_TIMEOUT(window_->size(), QSize(800, 500), patience);
       QWidget* bar = window_->findChild<QLabel*>("verdict0");
-      QTRY_VERIFY(bar->mapTo(window_.get(), QPoint(0, bar->height())).y() <= 500);
+      QTRY_VERIFY_WITH_TIMEOUT(bar->mapTo(window_.get(), QPoint(0, bar->height())).y() <= 500, patience);
       const auto* inspector = window_->inspector()->findChild<QScrollArea*>();
-      QTRY_VERIFY(inspector->widget()->width() <= inspector->viewport()->width());
+      QTRY_VERIFY_WITH_TIMEOUT(inspector->widget()->width() <= inspector->viewport()->width(), patience);
     }
   }
 
@@ -211,10 +212,10 @@ class LayoutTest : public QObject {
     set_mesh_axes(document(), {{"data", 2}, {"model", 2}, {"expert", 2}});
     for (const QSize& size : {QSize(800, 500), QSize(1280, 800), QSize(800, 500)}) {
       window_->resize(size);
-      QTRY_COMPARE(window_->size(), size);
+      QTRY_COMPARE_WITH_TIMEOUT(window_->size(), size, patience);
       for (int axis = 0; axis < 3; ++axis) {
         const QSpinBox* field = window_->mesh_bar()->field(axis);
-        QTRY_VERIFY2(field->isVisible(), qPrintable(field->objectName()));
+        QTRY_VERIFY2_WITH_TIMEOUT(field->isVisible(), qPrintable(field->objectName()), patience);
         const QRect place(field->mapTo(window_.get(), QPoint()), field->size());
         QVERIFY2(window_->rect().contains(place), qPrintable(field->objectName()));
       }
@@ -222,7 +223,7 @@ class LayoutTest : public QObject {
     QSpinBox* field = window_->mesh_bar()->field(0);
     field->setFocus();
     window_->resize(1600, 1000);
-    QTRY_COMPARE(window_->size(), QSize(1600, 1000));
+    QTRY_COMPARE_WITH_TIMEOUT(window_->size(), QSize(1600, 1000), patience);
     QVERIFY(field->hasFocus());
   }
 
@@ -241,7 +242,7 @@ class LayoutTest : public QObject {
         if (each->isVisible()) button = each;
       return button != nullptr;
     };
-    QTRY_VERIFY(shown());
+    QTRY_VERIFY_WITH_TIMEOUT(shown(), patience);
     QVERIFY(!button->icon().isNull());
     const QImage seen = button->grab().toImage();
     QSet<QRgb> colors;
@@ -255,19 +256,19 @@ class LayoutTest : public QObject {
       window_->workspace().selection.select_array(ParameterRef{made::parameters().at(parameter).path});
     };
     select(0);
-    QTRY_VERIFY(inspector_texts().contains("P('data', 'model')"));
+    QTRY_VERIFY_WITH_TIMEOUT(inspector_texts().contains("P('data', 'model')"), patience);
     for (const QSize& size :
          {QSize(900, 600), QSize(980, 700), QSize(1040, 700), QSize(1280, 800), QSize(1600, 1000)}) {
       window_->resize(size);
-      QTRY_COMPARE(window_->size(), size);
+      QTRY_COMPARE_WITH_TIMEOUT(window_->size(), size, patience);
       select(size.width() == 900 ? made::parameters().size() - 1 : 0);
       auto* area = window_->inspector()->findChild<QScrollArea*>();
-      QTRY_VERIFY(area->widget()->width() <= area->viewport()->width());
+      QTRY_VERIFY_WITH_TIMEOUT(area->widget()->width() <= area->viewport()->width(), patience);
       for (QLabel* label : window_->inspector()->findChildren<QLabel*>()) {
         if (!label->isVisible() || label->text().isEmpty()) continue;
-        QTRY_VERIFY2(is_whole(label), qPrintable(label->text()));
-        QTRY_VERIFY2(label->mapTo(window_.get(), QPoint(label->width(), 0)).x() <= window_->width(),
-                     qPrintable(label->text()));
+        QTRY_VERIFY2_WITH_TIMEOUT(is_whole(label), qPrintable(label->text()), patience);
+        QTRY_VERIFY2_WITH_TIMEOUT(label->mapTo(window_.get(), QPoint(label->width(), 0)).x() <= window_->width(),
+                                  qPrintable(label->text()), patience);
       }
     }
   }
@@ -290,7 +291,7 @@ class LayoutTest : public QObject {
         if (label->isVisible() && label->text().contains("mlp")) shown = label;
       return shown != nullptr;
     };
-    QTRY_VERIFY(find());
+    QTRY_VERIFY_WITH_TIMEOUT(find(), patience);
     QGuiApplication::clipboard()->clear();
     shown->setFocus();
     QTest::keySequence(shown, QKeySequence::Copy);
@@ -303,13 +304,13 @@ class LayoutTest : public QObject {
 
   void every_text_of_a_page_is_whole_at_900_by_600() {
     window_->resize(900, 600);
-    QTRY_COMPARE(window_->size(), QSize(900, 600));
+    QTRY_COMPARE_WITH_TIMEOUT(window_->size(), QSize(900, 600), patience);
     int texts = 0;
     for (const char* page : {"layout", "flow", "memory", "collectives", "timeline"}) {
       window_->show_page(page);
       for (QLabel* label : window_->centralWidget()->findChildren<QLabel*>()) {
         if (!label->isVisible() || label->text().isEmpty()) continue;
-        QTRY_VERIFY2(is_whole(label), qPrintable(label->text()));
+        QTRY_VERIFY2_WITH_TIMEOUT(is_whole(label), qPrintable(label->text()), patience);
         ++texts;
       }
     }
@@ -320,10 +321,11 @@ class LayoutTest : public QObject {
     auto* tree = window_->findChild<QTreeView*>("parameterTree");
     for (const QSize& size : {QSize(900, 600), QSize(1600, 1000)}) {
       window_->resize(size);
-      QTRY_COMPARE(window_->size(), size);
+      QTRY_COMPARE_WITH_TIMEOUT(window_->size(), size, patience);
       const QHeaderView* header = tree->header();
       const int column = ParameterModel::spec_column;
-      QTRY_VERIFY(header->sectionViewportPosition(column) + header->sectionSize(column) <= tree->viewport()->width());
+      QTRY_VERIFY_WITH_TIMEOUT(
+          header->sectionViewportPosition(column) + header->sectionSize(column) <= tree->viewport()->width(), patience);
       QVERIFY(header->sectionSize(column) >= static_cast<QAbstractItemView*>(tree)->sizeHintForColumn(column));
     }
   }
@@ -341,7 +343,8 @@ class LayoutTest : public QObject {
     auto* tree = window_->findChild<QTreeView*>("parameterTree");
     const QHeaderView* header = tree->header();
     const int column = ParameterModel::shape_column;
-    QTRY_VERIFY(header->sectionViewportPosition(column) + header->sectionSize(column) <= tree->viewport()->width());
+    QTRY_VERIFY_WITH_TIMEOUT(
+        header->sectionViewportPosition(column) + header->sectionSize(column) <= tree->viewport()->width(), patience);
   }
 
   void widths_that_a_person_set_stay() {
@@ -356,15 +359,15 @@ class LayoutTest : public QObject {
   void docks_grow_with_the_window_until_a_person_has_sized_them() {
     auto* dock = window_->findChild<QDockWidget*>("inspector");
     window_->resize(1000, 700);
-    QTRY_VERIFY(dock->width() <= 200);
+    QTRY_VERIFY_WITH_TIMEOUT(dock->width() <= 200, patience);
     window_->resize(1600, 1000);
-    QTRY_VERIFY(dock->width() >= 300);
+    QTRY_VERIFY_WITH_TIMEOUT(dock->width() >= 300, patience);
     drag_inspector_edge(40);
-    QTRY_VERIFY(dock->width() < 290);
+    QTRY_VERIFY_WITH_TIMEOUT(dock->width() < 290, patience);
     const int chosen = dock->width();
     window_->resize(1400, 900);
     window_->resize(1600, 1000);
-    QTRY_COMPARE(window_->width(), 1600);
+    QTRY_COMPARE_WITH_TIMEOUT(window_->width(), 1600, patience);
     QCOMPARE(dock->width(), chosen);
   }
 
@@ -373,7 +376,7 @@ class LayoutTest : public QObject {
     auto* curve = window_->findChild<RunCurve*>("timeCurve");
     QVERIFY(comparison->isVisible());
     receive_steps({4000});
-    QTRY_VERIFY(curve->isVisible());
+    QTRY_VERIFY_WITH_TIMEOUT(curve->isVisible(), patience);
   }
 
   void step_times_are_marked_in_seconds_or_milliseconds_and_the_prediction_is_dashed() {
@@ -381,7 +384,8 @@ class LayoutTest : public QObject {
     const double predicted = planner().plan()->totals.seconds_per_step;
     for (const bool slow : {true, false}) {
       receive_steps(slow ? std::vector<double>{5100, 3472, 3680} : std::vector<double>{51, 34.72, 36.8});
-      QTRY_VERIFY(curve->chart()->title().contains(QString::fromStdString(seconds_text(slow ? 3.68 : 0.0368))));
+      QTRY_VERIFY_WITH_TIMEOUT(
+          curve->chart()->title().contains(QString::fromStdString(seconds_text(slow ? 3.68 : 0.0368))), patience);
       QVERIFY(curve->chart()->title().contains(QString::fromStdString(seconds_text(predicted))));
       const QValueAxis* axis = vertical(curve);
       QVERIFY2(axis->labelFormat().endsWith(slow ? "f s" : "f ms"), qPrintable(axis->labelFormat()));
@@ -401,14 +405,14 @@ class LayoutTest : public QObject {
 
   void metrics_of_one_kind_share_a_chart_with_a_legend_and_others_have_their_own() {
     receive_metrics({"loss", "accuracy", "z_loss"}, 5);
-    QTRY_VERIFY(window_->findChild<RunCurve*>("lossCurve"));
+    QTRY_VERIFY_WITH_TIMEOUT(window_->findChild<RunCurve*>("lossCurve"), patience);
     auto* losses = window_->findChild<RunCurve*>("lossCurve");
     auto* accuracies = window_->findChild<RunCurve*>("accuracyCurve");
-    QTRY_VERIFY(losses->isVisible() && accuracies->isVisible());
+    QTRY_VERIFY_WITH_TIMEOUT(losses->isVisible() && accuracies->isVisible(), patience);
     QCOMPARE(window_->findChildren<RunCurve*>().size(), 4);  // with time and speed
 
-    QTRY_COMPARE(curves_of(losses).size(), 2);
-    QTRY_COMPARE(curves_of(losses)[0]->points().size(), 5);
+    QTRY_COMPARE_WITH_TIMEOUT(curves_of(losses).size(), 2, patience);
+    QTRY_COMPARE_WITH_TIMEOUT(curves_of(losses)[0]->points().size(), 5, patience);
     QCOMPARE(curves_of(losses)[0]->name(), QString("Loss  0.6000"));
     QCOMPARE(curves_of(losses)[1]->name(), QString("Z loss  2.6000"));
     QVERIFY(curves_of(losses)[0]->pen().color() != curves_of(losses)[1]->pen().color());
@@ -435,17 +439,17 @@ class LayoutTest : public QObject {
     int steps = 2;
     for (const auto& [names, charts] : runs) {
       receive_metrics(names, ++steps);
-      QTRY_COMPARE(window_->findChildren<RunCurve*>().size(), charts + 2);
+      QTRY_COMPARE_WITH_TIMEOUT(window_->findChildren<RunCurve*>().size(), charts + 2, patience);
       auto* area = window_->findChild<RunCurves*>();
-      QTRY_VERIFY(window_->findChild<RunCurve*>("timeCurve")->isVisible());
+      QTRY_VERIFY_WITH_TIMEOUT(window_->findChild<RunCurve*>("timeCurve")->isVisible(), patience);
       QSet<QString> looks;
       qsizetype curves = 0;
       for (RunCurve* chart : window_->findChildren<RunCurve*>()) {
-        QTRY_VERIFY(area->rect().contains(chart->geometry()));
+        QTRY_VERIFY_WITH_TIMEOUT(area->rect().contains(chart->geometry()), patience);
         if (chart->objectName() == "timeCurve" || chart->objectName() == "speedCurve") continue;
         for (const QLineSeries* curve : curves_of(chart)) {
           ++curves;
-          QTRY_COMPARE(curve->points().size(), steps);
+          QTRY_COMPARE_WITH_TIMEOUT(curve->points().size(), steps, patience);
           looks += chart->objectName() + curve->pen().color().name() + QString::number(curve->pen().style());
         }
       }
@@ -457,17 +461,17 @@ class LayoutTest : public QObject {
   void a_slow_first_step_does_not_flatten_the_rest() {
     auto* curve = window_->findChild<RunCurve*>("timeCurve");
     receive_steps({9000, 40, 42, 41, 43});
-    QTRY_VERIFY(curve->chart()->title().contains("43.0 ms"));
+    QTRY_VERIFY_WITH_TIMEOUT(curve->chart()->title().contains("43.0 ms"), patience);
     QVERIFY(vertical(curve)->max() < 200);
     QCOMPARE(curves_of(curve)[0]->points().size(), 5);
   }
 
   void under_the_pointer_stands_what_each_curve_is_at_that_step_in_all_charts() {
     receive_metrics({"loss", "z_loss", "accuracy"}, 5);
-    QTRY_VERIFY(window_->findChild<RunCurve*>("lossCurve"));
+    QTRY_VERIFY_WITH_TIMEOUT(window_->findChild<RunCurve*>("lossCurve"), patience);
     auto* losses = window_->findChild<RunCurve*>("lossCurve");
-    QTRY_COMPARE(curves_of(losses).size(), 2);
-    QTRY_VERIFY(losses->isVisible() && losses->chart()->plotArea().width() > 50);
+    QTRY_COMPARE_WITH_TIMEOUT(curves_of(losses).size(), 2, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(losses->isVisible() && losses->chart()->plotArea().width() > 50, patience);
     QVERIFY(losses->readout().isEmpty());
     const QPointF at = losses->chart()->mapToPosition({2.2, 1}, curves_of(losses)[0]);
     QMouseEvent move(QEvent::MouseMove, at, losses->viewport()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
@@ -487,11 +491,11 @@ class LayoutTest : public QObject {
     document().reset(config, {});
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
     receive_metrics({"loss"}, 20);
-    QTRY_VERIFY(window_->findChild<RunCurve*>("lossCurve"));
+    QTRY_VERIFY_WITH_TIMEOUT(window_->findChild<RunCurve*>("lossCurve"), patience);
     auto* losses = window_->findChild<RunCurve*>("lossCurve");
-    QTRY_COMPARE(curves_of(losses).isEmpty() ? 0 : curves_of(losses)[0]->points().size(), 20);
+    QTRY_COMPARE_WITH_TIMEOUT(curves_of(losses).isEmpty() ? 0 : curves_of(losses)[0]->points().size(), 20, patience);
     auto* log_scale = window_->findChild<QCheckBox*>("logScale");
-    QTRY_VERIFY(log_scale->isVisible());
+    QTRY_VERIFY_WITH_TIMEOUT(log_scale->isVisible(), patience);
     log_scale->click();
     QCOMPARE(curves_of(losses)[0]->points().size(), 10);  // 1 - 0.1 i: ten are above zero
     QVERIFY(std::abs(curves_of(losses)[0]->points()[5].y() - std::log10(0.5)) < 1e-9);
@@ -507,11 +511,11 @@ class LayoutTest : public QObject {
   void speed_is_what_all_ranks_do_a_second() {
     auto* curve = window_->findChild<RunCurve*>("speedCurve");
     receive_steps({500, 400, 200});
-    QTRY_VERIFY(curve->isVisible());
+    QTRY_VERIFY_WITH_TIMEOUT(curve->isVisible(), patience);
     const StepWork work = step_work(*planner().plan());
     QVERIFY(work.are_tokens);
     QCOMPARE(work.items, 64.0 * 128);
-    QTRY_COMPARE(curves_of(curve)[0]->points().size(), 3);
+    QTRY_COMPARE_WITH_TIMEOUT(curves_of(curve)[0]->points().size(), 3, patience);
     const std::vector<double> seconds{0.5, 0.4, 0.2};
     for (int i = 0; i < 3; ++i) QCOMPARE(curves_of(curve)[0]->points()[i].y(), work.items / seconds[size_t(i)]);
     const Plan& plan = *planner().plan();
@@ -548,8 +552,10 @@ class LayoutTest : public QObject {
       set_mode(document(), mode);
       QTRY_VERIFY_WITH_TIMEOUT(modes->plan_of(LayoutMode::fastest) && modes->plan_of(LayoutMode::as_written), patience);
       const double moved = modes->plan_of(LayoutMode::fastest)->totals.wire_bytes_per_device;
-      QTRY_COMPARE(modes->findChild<QLabel*>("mode0_1")->text(), QString::fromStdString(bytes_text(moved)));
-      QTRY_COMPARE(modes->findChild<QLabel*>("mode1_1")->text(), QString::fromStdString(bytes_text(3 * moved)));
+      QTRY_COMPARE_WITH_TIMEOUT(modes->findChild<QLabel*>("mode0_1")->text(), QString::fromStdString(bytes_text(moved)),
+                                patience);
+      QTRY_COMPARE_WITH_TIMEOUT(modes->findChild<QLabel*>("mode1_1")->text(),
+                                QString::fromStdString(bytes_text(3 * moved)), patience);
       QCOMPARE(modes->findChild<QLabel*>("mode0_3")->text(), QString("2"));
       QVERIFY(modes->findChild<QRadioButton*>(mode == LayoutMode::fastest ? "chooseFastest" : "chooseAsWritten")
                   ->isChecked());
@@ -572,7 +578,7 @@ class LayoutTest : public QObject {
     const Plan& plan = *planner().plan();
     window_->show_page("collectives");
     window_->workspace().selection.select_step(step_at(plan, 0));
-    QTRY_VERIFY(inspector_texts().join('\n').contains("(and 2 more)"));
+    QTRY_VERIFY_WITH_TIMEOUT(inspector_texts().join('\n').contains("(and 2 more)"), patience);
     const QString cause = QString::fromStdString(plan.cause(plan.instructions()[0]));
     QCOMPARE(cause.count('\n'), 2);
     bool whole = false;
@@ -592,7 +598,7 @@ class LayoutTest : public QObject {
       if (flow->model()->index(row, 0).data(FlowModel::step_role).value<StepRef>() == second)
         flow->setCurrentIndex(flow->model()->index(row, 0));
     QCOMPARE(window_->workspace().selection.step(), std::optional(second));
-    QTRY_VERIFY(inspector_texts().contains("saves 12 MiB a step"));
+    QTRY_VERIFY_WITH_TIMEOUT(inspector_texts().contains("saves 12 MiB a step"), patience);
   }
 
   void an_op_activated_in_the_flow_selects_the_array_that_it_computes() {
@@ -603,7 +609,7 @@ class LayoutTest : public QObject {
     flow->setFocus();
     QTest::keyClick(flow, Qt::Key_Return);
     QVERIFY(window_->workspace().selection.array() == ArrayRef(ValueRef{"hidden"}));
-    QTRY_VERIFY(inspector_texts().contains("hidden"));
+    QTRY_VERIFY_WITH_TIMEOUT(inspector_texts().contains("hidden"), patience);
   }
 
   void every_array_is_found_by_its_name_and_by_its_title() {
@@ -673,20 +679,20 @@ class LayoutTest : public QObject {
     next.remember_arrangement();
     next.show();
     QVERIFY(QTest::qWaitForWindowExposed(&next));
-    QTRY_COMPARE(next.findChild<QDockWidget*>("inspector")->width(), chosen);
+    QTRY_COMPARE_WITH_TIMEOUT(next.findChild<QDockWidget*>("inspector")->width(), chosen, patience);
     QVERIFY(next.findChild<QDockWidget*>("run")->isHidden());
   }
 
   void docks_that_no_person_has_sized_take_their_share_of_a_larger_window_the_next_time() {
     window_->remember_arrangement();
     window_->resize(900, 600);
-    QTRY_VERIFY(window_->findChild<QDockWidget*>("inspector")->width() < 230);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->findChild<QDockWidget*>("inspector")->width() < 230, patience);
     window_->close();
     MainWindow next(made::source(), "/nowhere/shardrun");
     next.remember_arrangement();
     next.show();
     next.resize(1600, 1000);
-    QTRY_VERIFY(next.findChild<QDockWidget*>("inspector")->width() >= 300);
+    QTRY_VERIFY_WITH_TIMEOUT(next.findChild<QDockWidget*>("inspector")->width() >= 300, patience);
   }
 
   void a_change_of_theme_repaints_and_never_plans() {
@@ -706,7 +712,7 @@ class LayoutTest : public QObject {
     StepMessage trained;
     trained.metrics = {{"loss", 7.5}};
     window.workspace().run.receive(trained);
-    QTRY_VERIFY(window.findChild<RunCurve*>("lossCurve"));
+    QTRY_VERIFY_WITH_TIMEOUT(window.findChild<RunCurve*>("lossCurve"), patience);
     const int before = *plans;
     QSignalSpy requested(&window.workspace().planner, &Planner::requested);
     const auto axis_label = [&] {

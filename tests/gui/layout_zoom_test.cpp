@@ -101,7 +101,7 @@ class LayoutZoomTest : public WindowCase {
     QSignalSpy selected(&selection(), &Selection::deviceChanged), hovered(&selection(), &Selection::hoverChanged);
     const QImage before = view()->grab().toImage();
     QTest::mouseMove(view(), view()->device_rect(3).center().toPoint());
-    QTRY_COMPARE(selection().hovered_device(), std::optional(3));
+    QTRY_COMPARE_WITH_TIMEOUT(selection().hovered_device(), std::optional(3), patience);
     QCOMPARE(hovered.count(), 1);
     QCOMPARE(selected.count(), 0);
     QVERIFY(view()->grab().toImage() != before);

@@ -11,6 +11,7 @@
 #include "gui/pages/machine_page.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace machine_test {
@@ -21,7 +22,6 @@ using namespace shardscope;
 class MachinePageTest : public QObject {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
   std::unique_ptr<MainWindow> window_;
 
   Workspace& workspace() { return window_->workspace(); }
@@ -53,7 +53,7 @@ class MachinePageTest : public QObject {
  private slots:
   void all_columns_of_the_traffic_are_seen_at_1280() {
     open({{"data", 2}, {"model", 4}}, "dgx_h100");
-    QTRY_COMPARE(find<QTreeView>("machineTraffic")->horizontalScrollBar()->maximum(), 0);
+    QTRY_COMPARE_WITH_TIMEOUT(find<QTreeView>("machineTraffic")->horizontalScrollBar()->maximum(), 0, patience);
   }
 
   void the_software_that_runs_the_plan_is_chosen_and_undone() {

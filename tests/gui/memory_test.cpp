@@ -202,9 +202,9 @@ class MemoryTest : public WindowCase {
   void at_least_five_of_the_largest_buffers_are_seen_at_1280_by_800() {
     open(made::small_gpt(2, 2, 2));
     QTableView* table = page()->buffers();
-    QTRY_VERIFY2(
+    QTRY_VERIFY2_WITH_TIMEOUT(
         table->rowAt(table->viewport()->height() - 1) < 0 || table->rowAt(table->viewport()->height() - 1) >= 5,
-        qPrintable(QString::number(table->viewport()->height())));
+        qPrintable(QString::number(table->viewport()->height())), patience);
   }
 
   void a_click_in_the_curve_chooses_its_step_and_p_goes_back_to_the_peak() {
@@ -260,7 +260,7 @@ class MemoryTest : public WindowCase {
     QCOMPARE(bars()->rows().size(), size_t{1});
     QCOMPARE(bars()->rows()[0].devices.size(), size_t{8});
     measure({100, 100, 100, 100, 100, 300, 100, 100});
-    QTRY_COMPARE(bars()->rows().size(), size_t{2});
+    QTRY_COMPARE_WITH_TIMEOUT(bars()->rows().size(), size_t{2}, patience);
     QCOMPARE(bars()->rows()[1].devices, std::vector<int>({5}));
     QTest::keyClick(bars(), Qt::Key_Down);
     QTest::keyClick(bars(), Qt::Key_Down);

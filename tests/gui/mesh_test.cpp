@@ -66,7 +66,7 @@ class MeshTest : public WindowCase {
     line->selectAll();
     QTest::keyClicks(line, text);
     QTest::keyClick(line, Qt::Key_Return);
-    QTRY_VERIFY(!table->findChild<QLineEdit*>());  // the table takes it in a later turn
+    QTRY_VERIFY_WITH_TIMEOUT(!table->findChild<QLineEdit*>(), patience);  // the table takes it in a later turn
   }
 
  private slots:

@@ -14,6 +14,7 @@
 #include "tests/export/exported.h"
 #include "tests/gui/own_settings.h"
 #include "tests/gui/painted_texts.h"
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace picture_test {
@@ -22,7 +23,6 @@ using namespace shardscope;
 
 namespace {
 
-constexpr int patience = 60000;  // ms
 // Of all of the window, and the curves of a run.
 QStringList pages() {
   QStringList names;

@@ -33,7 +33,6 @@ using namespace shardscope;
 class PipelineTest : public QObject {
   Q_OBJECT
 
-  static constexpr int patience = 120000;
   std::unique_ptr<MainWindow> window_;
 
   Workspace& workspace() { return window_->workspace(); }
@@ -124,7 +123,7 @@ class PipelineTest : public QObject {
 
   void without_a_pipeline_the_page_gives_one_in_one_click_and_undo_takes_it() {
     open(small_config());
-    QTRY_VERIFY(offer("addPipelineAxis"));
+    QTRY_VERIFY_WITH_TIMEOUT(offer("addPipelineAxis"), patience);
     QPushButton* add = offer("addPipelineAxis");
     QVERIFY(!timeline()->isVisible());
     QTest::mouseClick(add, Qt::LeftButton);
@@ -139,7 +138,7 @@ class PipelineTest : public QObject {
     RunConfig wide = small_config();
     wide.mesh_axes[0].size = 2;
     open(wide);
-    QTRY_VERIFY(offer("usePipelineAxis"));
+    QTRY_VERIFY_WITH_TIMEOUT(offer("usePipelineAxis"), patience);
     QTest::mouseClick(offer("usePipelineAxis"), Qt::LeftButton);
     QCOMPARE(document().config().pipeline.axis, std::string("batch"));
   }
@@ -365,3 +364,4 @@ REGISTER_WINDOW_TEST(PipelineTest)
 
 #include "pipeline_test.moc"
 #include "tests/gui/small_models.h"
+#include "tests/patience.h"

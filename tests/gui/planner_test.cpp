@@ -8,6 +8,7 @@
 #include "engine/mesh/device_count.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/own_settings.h"
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace planner_test {
@@ -27,7 +28,7 @@ class PlannerTest : public QObject {
       config.mesh_axes[0].size = 1 << (i % 4);
       planner.request(config);
     }
-    QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), patience);
     QVERIFY(document_of(*planner.plan()) == config);
     QVERIFY(delivered.count() >= 1);
     QVERIFY(planner.is_current());
@@ -86,7 +87,7 @@ class PlannerTest : public QObject {
     started->wait();
     config.steps = 2;
     planner.request(config);
-    QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), patience);
     QCOMPARE(planner.plan()->training.steps, int64_t{2});
     QCOMPARE(cancelled->load(), 1);
   }
@@ -94,17 +95,17 @@ class PlannerTest : public QObject {
   void errors_keep_the_last_good_plan() {
     Planner planner(made::source());
     planner.request(made::config());
-    QTRY_VERIFY_WITH_TIMEOUT(planner.is_current(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(planner.is_current(), patience);
     const std::shared_ptr<const Plan> good = planner.plan();
     RunConfig bad = made::config();
     bad.mesh_axes[0].size = 3;
     planner.request(bad);
-    QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), patience);
     QVERIFY(!planner.is_current());
     QVERIFY(!planner.errors().empty());
     QCOMPARE(planner.plan(), good);
     planner.request(made::config());
-    QTRY_VERIFY_WITH_TIMEOUT(planner.is_current(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(planner.is_current(), patience);
     QVERIFY(planner.errors().empty());
   }
 
@@ -121,7 +122,7 @@ class PlannerTest : public QObject {
     for (const int size : {4, 3}) {  // three devices: no plan, but a larger model
       config.mesh_axes[0].size = size;
       planner.request(config);
-      QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), 60000);
+      QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), patience);
       QCOMPARE(planner.parameters().size(), made::parameters().size() + (size == 3));
       for (const ParameterInfo& info : planner.parameters()) QCOMPARE(planner.find_parameter(info.path), &info);
       for (const ParameterPlan& parameter : planner.plan()->parameters)
@@ -136,7 +137,7 @@ class PlannerTest : public QObject {
     faulty.plan = [](const RunConfig&, std::stop_token) -> Plan { throw std::runtime_error("out of luck"); };
     Planner planner(faulty);
     planner.request(made::config());
-    QTRY_COMPARE_WITH_TIMEOUT(planner.errors().size(), size_t{1}, 60000);
+    QTRY_COMPARE_WITH_TIMEOUT(planner.errors().size(), size_t{1}, patience);
     QCOMPARE(planner.errors().front().message, std::string("out of luck"));
     QCOMPARE(planner.parameters().size(), made::parameters().size());
   }

@@ -66,7 +66,7 @@ class RulesTest : public WindowCase {
     QVERIFY(dock);
     dock->show();
     dock->raise();
-    QTRY_VERIFY(panel()->isVisible());
+    QTRY_VERIFY_WITH_TIMEOUT(panel()->isVisible(), patience);
     wait_for_plan();
   }
 
@@ -163,7 +163,7 @@ class RulesTest : public WindowCase {
     QCOMPARE(editor->text(), QString("mlp -> da"));
     QTest::keyClicks(editor, "ta");
     QTest::keyClick(editor, Qt::Key_Return);
-    QTRY_COMPARE(cell(0, RulesModel::placement_column), QString("mlp -> data"));
+    QTRY_COMPARE_WITH_TIMEOUT(cell(0, RulesModel::placement_column), QString("mlp -> data"), patience);
   }
 
   void an_activation_that_is_selected_can_be_constrained() {

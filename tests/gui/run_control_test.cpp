@@ -15,6 +15,7 @@
 #include "gui/run/run_control.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/own_settings.h"
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace run_control_test {
@@ -26,7 +27,6 @@ using namespace shardscope;
 class RunControlTest : public QObject {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
   std::unique_ptr<QTemporaryDir> folder_;
   std::unique_ptr<QLocalServer> server_;
   std::unique_ptr<RunControl> run_;

@@ -74,7 +74,7 @@ class SearchPageTest : public WindowCase {
     click_start();
     QTRY_VERIFY_WITH_TIMEOUT(!search().is_running() && search().result(), patience);
     QVERIFY2(search().errors().empty(), qPrintable(find<QLabel>("searchNone")->text()));
-    QTRY_VERIFY(chart().isVisible());
+    QTRY_VERIFY_WITH_TIMEOUT(chart().isVisible(), patience);
     QTest::qWait(0);
   }
 
@@ -164,7 +164,7 @@ class SearchPageTest : public WindowCase {
     search_some();
     const int row = search().front().back();
     QTest::mouseMove(chart().viewport(), at(chart(), row));
-    QTRY_VERIFY(find<QLabel>("searchDetail")->text().contains(found_text(found(row)).left(20)));
+    QTRY_VERIFY_WITH_TIMEOUT(find<QLabel>("searchDetail")->text().contains(found_text(found(row)).left(20)), patience);
     const auto* click = chart().findChild<QTimer*>("click");  // until it cannot become a double click
     QTest::mouseClick(chart().viewport(), Qt::LeftButton, {}, at(chart(), row));
     QCOMPARE(row_of(table().currentIndex()), row);

@@ -18,6 +18,7 @@
 #include "gui/window/session_keeper.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/patience.h"
 #include "tests/test_program.h"
 
 namespace session_test {
@@ -28,7 +29,6 @@ using namespace shardscope;
 class SessionTest : public QObject {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
   std::unique_ptr<QTemporaryDir> folder_;
 
   static std::unique_ptr<SessionKeeper> keeper_of(Document& document, const QString& folder) {

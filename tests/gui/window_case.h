@@ -7,13 +7,13 @@
 #include "gui/look/appearance.h"
 #include "gui/window/window.h"
 #include "tests/gui/own_settings.h"
+#include "tests/patience.h"
 
 namespace shardscope {
 
 // A test of the whole window. Its slots initTestCase, init and cleanup call prepare(), open_window(), close_window().
 class WindowCase : public QObject {
  protected:
-  static constexpr int patience = 60000;  // ms
   std::unique_ptr<MainWindow> window_;
 
   Workspace& workspace() { return window_->workspace(); }

@@ -60,7 +60,7 @@ class WindowTest : public WindowCase {
   void the_tabs_of_all_pages_are_seen_at_1280() {
     window_->resize(1280, 800);
     const auto* pages = window_->findChild<QTabWidget*>("pages");
-    QTRY_VERIFY(pages->tabBar()->sizeHint().width() <= pages->width());
+    QTRY_VERIFY_WITH_TIMEOUT(pages->tabBar()->sizeHint().width() <= pages->width(), patience);
   }
 
   void mesh_size_typed_on_the_keyboard_replans_and_shows_it() {
@@ -68,10 +68,10 @@ class WindowTest : public WindowCase {
     data->setFocus();
     data->selectAll();
     QTest::keyClicks(data, "2");
-    QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(settled(), patience);
     QCOMPARE(planner().plan()->mesh.device_count(), 4);
     QTest::keyClick(data, Qt::Key_Down);
-    QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(settled(), patience);
     QCOMPARE(planner().plan()->mesh.axis_size(0), int64_t{1});
     QCOMPARE(document().undo_stack().count(), 1);
   }
@@ -84,14 +84,14 @@ class WindowTest : public WindowCase {
     option.stepEnabled = QAbstractSpinBox::StepUpEnabled | QAbstractSpinBox::StepDownEnabled;
     const QRect down = model->style()->subControlRect(QStyle::CC_SpinBox, &option, QStyle::SC_SpinBoxDown, model);
     QTest::mouseClick(model, Qt::LeftButton, {}, down.center());
-    QTRY_VERIFY_WITH_TIMEOUT(planner().plan()->mesh.axis_size(1) == 1, 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().plan()->mesh.axis_size(1) == 1, patience);
     QCOMPARE(document().config().mesh_axes[1].size, int64_t{1});
   }
 
   void each_edit_says_in_the_status_line_what_it_changed() {
     const double before = double(planner().plan()->totals.memory_total);
     set_axis_size(document(), 0, 2);
-    QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(settled(), patience);
     const double change = double(planner().plan()->totals.memory_total) - before;
     QVERIFY(change != 0);
     const QString text = window_->verdict()->text();
@@ -109,7 +109,7 @@ class WindowTest : public WindowCase {
     MainWindow window(large, "/nowhere/shardrun");
     window.workspace().document.reset(made::config(), {});
     window.show();
-    QTRY_VERIFY_WITH_TIMEOUT(window.workspace().planner.is_current(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(window.workspace().planner.is_current(), patience);
     QVERIFY2(window.verdict()->text().startsWith("does not fit"), qPrintable(window.verdict()->text()));
     RunControl& run = window.workspace().run;
     for (const bool anyway : {false, true}) {
@@ -127,7 +127,7 @@ class WindowTest : public WindowCase {
       QCOMPARE(asked, 1);
       if (!anyway) QCOMPARE(run.state(), RunControl::State::idle);
     }
-    QTRY_COMPARE_WITH_TIMEOUT(run.state(), RunControl::State::failed, 60000);  // there is no shardrun
+    QTRY_COMPARE_WITH_TIMEOUT(run.state(), RunControl::State::failed, patience);  // there is no shardrun
   }
 
   void a_plan_with_warnings_is_not_called_ok() {
@@ -140,7 +140,7 @@ class WindowTest : public WindowCase {
     MainWindow window(warned, "/nowhere/shardrun");
     window.workspace().document.reset(made::config(), {});
     window.show();
-    QTRY_VERIFY_WITH_TIMEOUT(window.workspace().planner.is_current(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(window.workspace().planner.is_current(), patience);
     QVERIFY2(window.verdict()->text().startsWith("1 warning"), qPrintable(window.verdict()->text()));
     QVERIFY(window.findChild<QLabel*>("verdict0")->toolTip().contains("rule 0 matched nothing"));
   }
@@ -151,7 +151,7 @@ class WindowTest : public WindowCase {
     const int none = rows->findText("None");
     rows->setFocus();
     while (rows->currentIndex() != none) QTest::keyClick(rows, Qt::Key_Up);
-    QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(settled(), patience);
     QVERIFY(spec_of(document().config(), ParameterRef{{"params", "Embed_0", "embedding"}}) ==
             (PartitionSpec{{{}, {"model"}}}));
     QVERIFY(planner().plan()->parameters.front().sharding.dims[0].empty());
@@ -174,7 +174,7 @@ class WindowTest : public WindowCase {
     auto* editor = tree->findChild<SpecEditor*>();
     QVERIFY(editor);
     QTest::keyClick(editor->field(0), Qt::Key_Down);
-    QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(settled(), patience);
     QVERIFY(spec_of(document().config(), ParameterRef{{"params", "Dense_0", "bias"}}) == (PartitionSpec{{{"data"}}}));
   }
 
@@ -183,19 +183,19 @@ class WindowTest : public WindowCase {
     const uint64_t first_hash = planner().plan()->hash;
     set_axis_size(document(), 0, 2);
     set_spec_dim(document(), ParameterRef{{"params", "Dense_0", "bias"}}, 1, 0, {"model"});
-    QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(settled(), patience);
     const RunConfig last = document().config();
     const uint64_t last_hash = planner().plan()->hash;
     QVERIFY(last_hash != first_hash);
     QTest::keySequence(window_.get(), QKeySequence::Undo);
     QTest::keySequence(window_.get(), QKeySequence::Undo);
-    QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(settled(), patience);
     QVERIFY(document().config() == first);
     QCOMPARE(planner().plan()->hash, first_hash);
     QCOMPARE(window_->mesh_bar()->field(0)->value(), 4);
     QTest::keySequence(window_.get(), QKeySequence("Ctrl+Shift+Z"));
     QTest::keySequence(window_.get(), QKeySequence("Ctrl+Shift+Z"));
-    QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(settled(), patience);
     QVERIFY(document().config() == last);
     QCOMPARE(planner().plan()->hash, last_hash);
   }
@@ -207,7 +207,7 @@ class WindowTest : public WindowCase {
       data->setFocus();
       data->selectAll();
       QTest::keyClicks(data, text);
-      QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
+      QTRY_VERIFY_WITH_TIMEOUT(settled(), patience);
       QVERIFY(data->property("invalid").toBool());
       QVERIFY(!data->toolTip().isEmpty());
       QCOMPARE(planner().plan(), good);
@@ -216,7 +216,7 @@ class WindowTest : public WindowCase {
     }
     data->selectAll();
     QTest::keyClicks(data, "2");
-    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
     QVERIFY(!data->property("invalid").toBool());
     QVERIFY(!window_->findChild<QLabel*>("banner")->isVisible());
   }
@@ -224,7 +224,7 @@ class WindowTest : public WindowCase {
   void an_illegal_spec_is_an_error_at_its_drop_down_and_in_the_problems() {
     window_->workspace().selection.select_array(ParameterRef{{"params", "Embed_0", "embedding"}});
     set_spec_dim(document(), ParameterRef{{"params", "Embed_0", "embedding"}}, 2, 1, {"data"});
-    QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(settled(), patience);
     QVERIFY(spec_box(0)->property("invalid").toBool() || spec_box(1)->property("invalid").toBool());
     auto* problems = window_->findChild<QTreeWidget*>("problems");
     QVERIFY(problems->topLevelItemCount() > 0);
@@ -255,7 +255,7 @@ class WindowTest : public WindowCase {
       for (const QRectF& rect : {page->device_rect(device), page->shard_rect(device)}) {
         QVERIFY(rect.isValid());
         QTest::mouseMove(page, rect.center().toPoint());
-        QTRY_COMPARE(window_->workspace().selection.hovered_device(), std::optional(device));
+        QTRY_COMPARE_WITH_TIMEOUT(window_->workspace().selection.hovered_device(), std::optional(device), patience);
       }
     }
   }
@@ -345,7 +345,7 @@ class WindowTest : public WindowCase {
     auto* timeline = window_->findChild<TimelinePage*>();
     auto* choice = timeline->findChild<QComboBox*>("timelineStep");
     window_->show_page("timeline");
-    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), patience);
     QVERIFY(!choice->isVisible());  // the latest trace is known, the median not yet
     trace.choice = TraceChoice::median;
     run.receive(trace);
@@ -353,7 +353,7 @@ class WindowTest : public WindowCase {
 
     // Of another plan nothing measured is shown beside its steps.
     set_axis_size(document(), 0, 2);
-    QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(settled(), patience);
     for (int row = 0; row < collectives->model()->rowCount(); ++row)
       QCOMPARE(collectives->model()->index(row, CollectivesModel::measured_column).data().toString(),
                QString("\u2013"));
@@ -372,10 +372,10 @@ class WindowTest : public WindowCase {
 
   void a_missing_shardrun_is_a_failed_run_and_the_window_lives() {
     QTest::keyClick(window_.get(), Qt::Key_F5);
-    QTRY_COMPARE_WITH_TIMEOUT(window_->workspace().run.state(), RunControl::State::failed, 60000);
+    QTRY_COMPARE_WITH_TIMEOUT(window_->workspace().run.state(), RunControl::State::failed, patience);
     QVERIFY(window_->workspace().run.state_text().contains("shardrun"));
     set_axis_size(document(), 0, 2);
-    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
   }
 
   void optimizer_state_appears_on_demand_and_the_filter_narrows() {

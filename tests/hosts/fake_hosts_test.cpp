@@ -17,18 +17,11 @@
 #include "tests/hosts/fake_hosts.h"
 #include "tests/hosts/listening.h"
 #include "tests/hosts/trained.h"
+#include "tests/patience.h"
 
 namespace fake_hosts_test {
 
 using namespace shardscope;
-
-namespace {
-
-bool eventually(const std::function<bool()>& condition) {
-  return QTest::qWaitFor([&] { return condition(); }, 60'000);
-}
-
-}  // namespace
 
 // Runs on several hosts, without any: agents over loopback, each with a session directory and shared memory of its own.
 class FakeHostsTest : public QObject {

@@ -7,6 +7,7 @@
 #include "engine/session/processes.h"
 #include "tests/hosts/listening.h"
 #include "tests/hosts/trained.h"
+#include "tests/patience.h"
 
 namespace namespaces_test {
 
@@ -22,10 +23,6 @@ int run_script(const QStringList& arguments, QString* output = nullptr) {
   process.waitForFinished(60'000);
   if (output) *output = process.readAllStandardOutput() + process.readAllStandardError();
   return process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1;
-}
-
-bool eventually(const std::function<bool()>& condition) {
-  return QTest::qWaitFor([&] { return condition(); }, 90'000);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "engine/session/host_agent.h"
 #include "engine/session/host_network.h"
 #include "engine/session/telemetry.h"
+#include "tests/patience.h"
 #include "tests/session/socket_client.h"
 #include "tests/test_program.h"
 
@@ -34,8 +35,6 @@ using namespace shardscope;
 using nlohmann::json;
 
 namespace {
-
-constexpr int patience = 60000;
 
 // A connection to a port of this machine.
 class Connection {

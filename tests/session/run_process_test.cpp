@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "tests/patience.h"
 #include "tests/session/fake_rank.h"
 #include "tests/session/socket_client.h"
 
@@ -58,13 +59,6 @@ RunOptions direct_options(int64_t steps) {
     return std::vector<std::string>{own_program(), "rank", "--session", session};
   };
   return options;
-}
-
-bool eventually(const std::function<bool()>& condition) {
-  for (int64_t deadline = monotonic_ns() + 60'000'000'000; monotonic_ns() < deadline; ::usleep(2000)) {
-    if (condition()) return true;
-  }
-  return false;
 }
 
 // Processes that have `text` in their command line.
