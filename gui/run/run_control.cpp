@@ -18,7 +18,7 @@ namespace {
 using namespace run_phase;
 
 constexpr int announce_interval_ms = 80;
-constexpr int leave_ms = 3000;                      // for the answer of a run that is to be left
+constexpr int leave_ms = 10000;                     // for the answer of a run that is to be left
 constexpr int terminate_ms = 3000, kill_ms = 8000;  // after a run was asked to end at once
 constexpr int clearing_ms = 200, most_clearings = 50;
 constexpr qint64 most_errors = 1 << 20;  // bytes of shardrun's own
@@ -61,6 +61,7 @@ RunControl::RunControl(QString program, QObject* parent) : QObject(parent), prog
   connect(&connection_, &RunConnection::ended, this, &RunControl::connection_ended);
   connect(&connection_, &RunConnection::absent, this, &RunControl::run_absent);
   connect(&connection_, &RunConnection::refused, this, &RunControl::run_gone);
+  connect(&reader_, &RunReader::read, this, &RunControl::take_record);
 }
 
 RunControl::~RunControl() {
@@ -329,9 +330,19 @@ void RunControl::take_printed(bool is_last) {
 }
 
 void RunControl::run_absent() {
-  if (attached_)
-    fail(is_elsewhere() ? tr("%1: the run has ended").arg(stored_.socket)
-                        : tr("the run has ended; its record is in the history"));
+  if (!attached_) return;
+  if (is_elsewhere()) return fail(tr("%1: the run has ended").arg(stored_.socket));
+  connection_.stop_looking();
+  reader_.want(stored_);
+}
+
+// A run does not wait for long until clients have taken its last messages; all of them are in its record.
+void RunControl::take_record(const QString& id, const ReadRun& read) {
+  if (id != stored_.id || !is_active()) return;
+  if (!read.record || !read.record->finished) return fail(tr("the run has ended; its record is in the history"));
+  record_ = *read.record;
+  enter(Ending{record_.finished->end});
+  finish();
 }
 
 // A run that is killed leaves its socket, at which nobody answers; one that begins may not answer yet.

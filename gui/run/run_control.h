@@ -11,6 +11,7 @@
 #include "gui/run/run_connection.h"
 #include "gui/run/run_directory.h"
 #include "gui/run/run_phase.h"
+#include "gui/run/run_reader.h"
 #include "gui/run/run_record.h"
 #include "gui/run/run_store.h"
 #include "gui/run/train_process.h"
@@ -108,6 +109,7 @@ class RunControl : public QObject {
   QString no_run_text() const;
   void ask_for_missing();
   void run_absent();
+  void take_record(const QString& id, const ReadRun& read);
   void run_gone();
   void connection_ended();
   bool is_kept() const;  // it has said that it goes on
@@ -132,6 +134,7 @@ class RunControl : public QObject {
   std::unique_ptr<RunDirectory> directory_;
   TrainProcess process_;  // null where nothing of it is awaited
   RunConnection connection_;
+  RunReader reader_;  // of the record of an attached run, whose last messages did not come
   PrintedLines printed_;
   QTimer announce_timer_, clear_timer_;
   QTimer leave_timer_;                               // runs until a run has answered that is to be left

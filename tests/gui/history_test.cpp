@@ -67,12 +67,12 @@ class HistoryTest : public QObject {
   }
 
   // A run that did so many steps, as shardrun would have recorded it.
-  StoredRun record_run(int steps, double loss) {
+  StoredRun record_run(int steps, double loss, RunEnd end = RunEnd::finished) {
     const StoredRun stored = store().add(*plan_, {}, {});
     RunRecorder recorder(stored.record.toStdString(), Existing::refuse, {}, hello(), plan_->machine);
     recorder.begin();
     for (int i = 0; i < steps; ++i) recorder.add(step(i, loss - 0.01 * i));
-    recorder.add(FinishedMessage{RunEnd::finished, steps});
+    recorder.add(FinishedMessage{end, steps});
     return stored;
   }
 
@@ -284,6 +284,21 @@ class HistoryTest : public QObject {
     QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::failed, patience);
     QVERIFY2(run_->state_text().contains("is gone"), qPrintable(run_->state_text()));
     QVERIFY(!run_->is_active() && run_->record().is_over);
+    QTRY_VERIFY_WITH_TIMEOUT(!QDir(left.directory).exists(), patience);
+  }
+
+  void an_attached_run_whose_last_messages_were_missed_ended_as_its_record_says() {
+    QLocalServer server;
+    StoredRun left = record_run(7, 5, RunEnd::stopped);
+    QLocalSocket* client = nullptr;
+    attach_to_left(server, left, client);
+    run_->stop();
+    server.close();
+    delete client;
+    QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
+    QVERIFY2(run_->state() == RunControl::State::stopped, qPrintable(run_->state_text()));
+    QCOMPARE(run_->record().completed(), int64_t{7});
+    QVERIFY(run_->record().finished && run_->record().is_over);
     QTRY_VERIFY_WITH_TIMEOUT(!QDir(left.directory).exists(), patience);
   }
 

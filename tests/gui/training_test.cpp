@@ -385,7 +385,7 @@ class TrainingTest : public QObject {
     QVERIFY(run().is_active());
     QVERIFY(close_by("Stop training"));
     QVERIFY(!run().is_active());
-    QCOMPARE(run().state(), RunControl::State::stopped);
+    QVERIFY2(run().state() == RunControl::State::stopped, qPrintable(run().state_text()));
     QCOMPARE(QDir(folder.path()).entryList({"step_*"}, QDir::Dirs).size(), qsizetype{1});
     QTRY_VERIFY_WITH_TIMEOUT(!any_alive(processes), patience);
   }
@@ -433,7 +433,7 @@ class TrainingTest : public QObject {
     QVERIFY(run().plan());
     QVERIFY(close_by("Stop training"));
     QVERIFY(!run().is_active());
-    QCOMPARE(run().state(), RunControl::State::stopped);
+    QVERIFY2(run().state() == RunControl::State::stopped, qPrintable(run().state_text()));
     QVERIFY(run().record().finished);
     QTRY_VERIFY_WITH_TIMEOUT(!any_alive(processes), patience);
     QCOMPARE(window_->findChild<QTableWidget*>("history")->rowCount(), 1);
