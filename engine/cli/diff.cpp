@@ -43,14 +43,14 @@ ExportSource source_of(const std::string& file, const DiffArguments& arguments, 
 int diff_command(const DiffArguments& arguments) {
   const CancelOnSignal cancel;
   try {
-    Comparison comparison;
+    DiffReport report;
     {
       const ProgressLine progress("diff: planning");
       const ExportSource before = source_of(arguments.before, arguments, cancel.token());
       const ExportSource after = source_of(arguments.after, arguments, cancel.token());
-      comparison = compare(before, after);
+      report = diff_report(before, after);
     }
-    print_lines(arguments.as_json ? comparison_json(comparison) : comparison_text(comparison));
+    print_lines(arguments.as_json ? diff_json(report) : diff_text(report));
     return exit_ok;
   } catch (const Cancelled&) {
     return exit_by_signal + cancel.first();

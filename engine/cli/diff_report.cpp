@@ -38,12 +38,12 @@ std::string interval_text(const MeanInterval& interval) {
                      counted(interval.count, "step"));
 }
 
-std::string measured_text(const Comparison& comparison) {
+std::string measured_text(const DiffReport& report) {
   std::string text;
-  if (comparison.before_ms) text += fmt::format("A measured {}\n", interval_text(*comparison.before_ms));
-  if (comparison.after_ms) text += fmt::format("B measured {}\n", interval_text(*comparison.after_ms));
-  if (!comparison.runs) return text.empty() ? text : text + "\n";
-  const RunDifference& runs = *comparison.runs;
+  if (report.before_ms) text += fmt::format("A measured {}\n", interval_text(*report.before_ms));
+  if (report.after_ms) text += fmt::format("B measured {}\n", interval_text(*report.after_ms));
+  if (!report.runs) return text.empty() ? text : text + "\n";
+  const RunDifference& runs = *report.runs;
   const MeanInterval& change = runs.difference_ms;
   const bool is_clear = std::abs(change.mean) > change.half_width;
   text += fmt::format("B - A: {:+.3g} +- {:.2g} ms a step (95 %): {}\n\n", change.mean, change.half_width,
@@ -109,18 +109,18 @@ std::vector<double> step_times(const ExportSource& source) {
 
 }  // namespace
 
-Comparison compare(const ExportSource& before, const ExportSource& after) {
-  Comparison comparison{difference_of(*before.plan, *after.plan), {}, {}, {}};
-  if (before.run) comparison.before_ms = mean_interval(step_times(before));
-  if (after.run) comparison.after_ms = mean_interval(step_times(after));
-  if (before.run && after.run) comparison.runs = difference_of(before, after);
-  return comparison;
+DiffReport diff_report(const ExportSource& before, const ExportSource& after) {
+  DiffReport report{difference_of(*before.plan, *after.plan), {}, {}, {}};
+  if (before.run) report.before_ms = mean_interval(step_times(before));
+  if (after.run) report.after_ms = mean_interval(step_times(after));
+  if (before.run && after.run) report.runs = difference_of(before, after);
+  return report;
 }
 
-std::string comparison_text(const Comparison& comparison) {
+std::string diff_text(const DiffReport& report) {
   using Row = std::vector<std::string>;
-  std::string text = step_difference_text(comparison.plans) + "\n\n";
-  for (const DifferenceSection& section : difference_sections(comparison.plans)) {
+  std::string text = step_difference_text(report.plans) + "\n\n";
+  for (const DifferenceSection& section : difference_sections(report.plans)) {
     std::vector<TextTable::Column> columns = {{section.name_title}, {"A"}, {"B"}};
     if (section.has_changes)
       columns = {{"Change", Align::right}, {"A", Align::right}, {"B", Align::right}, {section.name_title}};
@@ -129,11 +129,11 @@ std::string comparison_text(const Comparison& comparison) {
                                  : Row{row.name, row.before, row.after};
     });
   }
-  return text + measured_text(comparison);
+  return text + measured_text(report);
 }
 
-std::string comparison_json(const Comparison& comparison) {
-  const PlanDifference& plans = comparison.plans;
+std::string diff_json(const DiffReport& report) {
+  const PlanDifference& plans = report.plans;
   Json settings = Json::array(), layouts = Json::array(), traffic = Json::array(), memory = Json::array(),
        times = Json::array();
   const auto or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
@@ -166,9 +166,9 @@ std::string comparison_json(const Comparison& comparison) {
                {"collectives", traffic},
                {"shardings", layouts}};
   Json measured = Json::object();
-  if (comparison.before_ms) measured["before"] = interval_json(*comparison.before_ms);
-  if (comparison.after_ms) measured["after"] = interval_json(*comparison.after_ms);
-  if (comparison.runs) measured.update(runs_json(*comparison.runs));
+  if (report.before_ms) measured["before"] = interval_json(*report.before_ms);
+  if (report.after_ms) measured["after"] = interval_json(*report.after_ms);
+  if (report.runs) measured.update(runs_json(*report.runs));
   if (!measured.empty()) json["measured"] = std::move(measured);
   return json.dump(1) + '\n';
 }

@@ -9,16 +9,16 @@
 namespace shardscope {
 
 // Two plans, and what was measured of them.
-struct Comparison {
+struct DiffReport {
   PlanDifference plans;
   std::optional<RunDifference> runs;                // where both are recorded runs
   std::optional<MeanInterval> before_ms, after_ms;  // step times of each that is one
 };
-Comparison compare(const ExportSource& before, const ExportSource& after);
+DiffReport diff_report(const ExportSource& before, const ExportSource& after);
 
 // Tables for a person: settings, time by cause, memory, collectives, shardings, and what was measured; of long ones the
 // first lines, with how many more there are. For scripts all of them.
-std::string comparison_text(const Comparison& comparison);
-std::string comparison_json(const Comparison& comparison);
+std::string diff_text(const DiffReport& report);
+std::string diff_json(const DiffReport& report);
 
 }  // namespace shardscope

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "engine/base/plural.h"
-#include "engine/export/exported_arrays.h"
 #include "engine/export/kinds.h"
+#include "engine/export/sharded_arrays.h"
 #include "engine/plan/value_stages.h"
 #include "viz/text/visualize.h"
 
@@ -13,8 +13,8 @@ namespace {
 void write_layouts(const ExportSource& source, const ExportChoice&, ExportTarget& target) {
   const Plan& plan = *source.plan;
   int count = 0;
-  const std::vector<ExportedArray> arrays = given_arrays(plan);
-  for (const ExportedArray& array : arrays) {
+  const std::vector<ShardedArray> arrays = given_arrays(plan);
+  for (const ShardedArray& array : arrays) {
     target.progress(count / static_cast<double>(arrays.size()));
     target.write(
         fmt::format("{}{} {} {}\n{}", count++ == 0 ? "" : "\n", array.name, name(array.dtype), to_string(array.shape),

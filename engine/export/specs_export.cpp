@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "engine/base/plural.h"
-#include "engine/export/exported_arrays.h"
 #include "engine/export/kinds.h"
+#include "engine/export/sharded_arrays.h"
 #include "engine/export/spec_json.h"
 
 namespace shardscope {
@@ -13,8 +13,8 @@ namespace {
 void write_specs(const ExportSource& source, const ExportChoice&, ExportTarget& target) {
   const Plan& plan = *source.plan;
   int count = 0;
-  const std::vector<ExportedArray> arrays = given_arrays(plan);
-  for (const ExportedArray& array : arrays) {
+  const std::vector<ShardedArray> arrays = given_arrays(plan);
+  for (const ShardedArray& array : arrays) {
     target.progress(count / static_cast<double>(arrays.size()));
     Sharding whole = array.sharding;
     whole.partial = 0;

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/export/exported_arrays.h"
+#include "engine/export/sharded_arrays.h"
 #include "engine/export/table_pages.h"
 #include "engine/plan/value_stages.h"
 
@@ -14,8 +14,8 @@ void write_layout_table(const ExportSource& source, const ExportChoice&, TableWr
   const Plan& plan = *source.plan;
   table.headings({"array", "kind", "shape", "dtype", "layout", "local_shape", "shards", "copies", "stages",
                   "bytes_per_device", "bytes", "why"});
-  const std::vector<ExportedArray> arrays = exported_arrays(plan);
-  for (const ExportedArray& array : arrays) {
+  const std::vector<ShardedArray> arrays = sharded_arrays(plan);
+  for (const ShardedArray& array : arrays) {
     table.progress(static_cast<double>(table.rows()), static_cast<double>(arrays.size()));
     const Shape local = local_shape(array.sharding, plan.mesh, array.shape);
     const int64_t shards = shard_count(array.sharding, plan.mesh);

@@ -17,10 +17,10 @@ constexpr int64_t most_bytes = 64 << 20;  // of a run file
 }  // namespace
 
 StoredFile look_at(const QString& path, const KnownFile& known) {
-  StoredFile found{StoredState::unreadable, {}};
+  StoredFile found{FileState::unreadable, {}};
   try {
     const std::optional<InputFile> file = InputFile::find(path.toStdString());
-    if (!file) return {StoredState::missing, {}};
+    if (!file) return {FileState::missing, {}};
     found.text = file->text(most_bytes);
   } catch (const Failure& failure) {
     const Error& error = failure.errors().front();
@@ -29,13 +29,13 @@ StoredFile look_at(const QString& path, const KnownFile& known) {
   }
   if (known.config && found.text == known.text) {
     found.config = *known.config;
-    found.state = StoredState::same;
+    found.state = FileState::same;
     return found;
   }
   try {
     found.config = with_absolute_paths(parse_run_config(found.text, path.toStdString()),
                                        QFileInfo(path).absolutePath().toStdString());
-    found.state = known.config && found.config == *known.config ? StoredState::same : StoredState::changed;
+    found.state = known.config && found.config == *known.config ? FileState::same : FileState::changed;
   } catch (const Failure& failure) {
     found.fault = qt(to_string(failure.errors().front()));
   }

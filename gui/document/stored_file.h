@@ -10,11 +10,11 @@ namespace shardscope {
 
 // How the run file on the disk stands to what was read or written there last: the same (also where it is only written
 // otherwise), changed by somebody else, unreadable (changed into what is no run file, or must not be read), missing.
-enum class StoredState : uint8_t { same, changed, unreadable, missing };
+enum class FileState : uint8_t { same, changed, unreadable, missing };
 
 // The run file as it is on the disk now.
 struct StoredFile {
-  StoredState state = StoredState::same;
+  FileState state = FileState::same;
   std::string text;       // where it could be read
   RunConfig config = {};  // where it is a run file; absolute paths
   QString fault = {};     // why it is none

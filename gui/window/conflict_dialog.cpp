@@ -23,7 +23,7 @@ constexpr size_t most_rows = 500;
 QString bold_title(const Document& document) { return QString("<b>%1</b>").arg(document.title().toHtmlEscaped()); }
 
 std::vector<SettingDifference> differences_of(const Document& document, const StoredFile& stored) {
-  if (stored.state != StoredState::unreadable) return differences(stored.config, document.config());
+  if (stored.state != FileState::unreadable) return differences(stored.config, document.config());
   try {
     return line_differences(stored.text, write_run_config(document.config()));
   } catch (const Failure&) {
@@ -36,7 +36,7 @@ class Origins {
  public:
   Origins(const Document& document, const StoredFile& stored) {
     const KnownFile& known = document.known_file();
-    if (!known.config || stored.state == StoredState::unreadable) return;
+    if (!known.config || stored.state == FileState::unreadable) return;
     for (const SettingDifference& each : differences(*known.config, stored.config)) there_.insert(each.setting);
     for (const SettingDifference& each : differences(*known.config, document.config())) here_.insert(each.setting);
   }
@@ -72,7 +72,7 @@ ConflictDialog::ConflictDialog(const Document& document, const StoredFile& store
     : QDialog(parent), difference_(new QTreeWidget(this)), buttons_(new QDialogButtonBox(this)) {
   setObjectName("conflictDialog");
   setWindowTitle(tr("Run file changed on disk"));
-  const bool is_readable = stored.state != StoredState::unreadable;
+  const bool is_readable = stored.state != FileState::unreadable;
   QString text = tr("%1 was changed on disk after it was read here.").arg(bold_title(document));
   if (!is_readable)
     text = tr("%1 was changed on disk, and is no run file any more: %2")
@@ -137,7 +137,7 @@ void ConflictDialog::list(const Document& document, const StoredFile& stored) {
 }
 
 ConflictChoice ask_about_conflict(const Document& document, const StoredFile& stored, QWidget* parent) {
-  if (stored.state == StoredState::missing) return ask_about_missing(document, parent);
+  if (stored.state == FileState::missing) return ask_about_missing(document, parent);
   ConflictDialog dialog(document, stored, parent);
   dialog.exec();
   return dialog.choice();

@@ -43,19 +43,19 @@ QToolButton* FileBar::add_button(const QString& text, const QString& name, const
 
 void FileBar::refresh() {
   const StoredFile& found = files_.watch().found();
-  setVisible(found.state != StoredState::same && found != put_off_);
-  if (found.state == StoredState::same) put_off_ = {};
+  setVisible(found.state != FileState::same && found != put_off_);
+  if (found.state == FileState::same) put_off_ = {};
   if (isHidden()) return;
   const QString name = QString("<b>%1</b>").arg(document_.title().toHtmlEscaped());
   QString text = tr("%1 was changed on disk.").arg(name);
   if (document_.is_modified()) text = tr("%1 was changed on disk, and has unsaved edits here.").arg(name);
-  if (found.state == StoredState::unreadable)
+  if (found.state == FileState::unreadable)
     text = tr("%1 on disk is no run file any more: %2").arg(name, found.fault.left(300).toHtmlEscaped());
-  if (found.state == StoredState::missing)
+  if (found.state == FileState::missing)
     text = tr("%1 is no longer on disk: somebody has removed or renamed it. Save writes it anew.").arg(name);
   text_->setText(text);
-  reload_->setVisible(found.state == StoredState::changed);
-  difference_->setVisible(found.state != StoredState::missing);
+  reload_->setVisible(found.state == FileState::changed);
+  difference_->setVisible(found.state != FileState::missing);
   fit();
   raise();
 }

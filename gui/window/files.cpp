@@ -100,7 +100,7 @@ bool Files::save() {
 bool Files::settle() {
   while (true) {
     const StoredFile stored = document_.stored_file();
-    if (stored.state == StoredState::same) return write(document_.path());
+    if (stored.state == FileState::same) return write(document_.path());
     switch (ask_about_conflict(document_, stored, &window_)) {
       case ConflictChoice::save_as: return save_as();
       case ConflictChoice::cancel: return false;
@@ -112,7 +112,7 @@ bool Files::settle() {
 }
 
 void Files::show_conflict() {
-  if (document_.stored_file().state != StoredState::same) settle();
+  if (document_.stored_file().state != FileState::same) settle();
 }
 
 bool Files::reload() {

@@ -12,8 +12,8 @@
 #include "engine/compile/document_of.h"
 #include "engine/compile/settings.h"
 #include "engine/config/write.h"
-#include "engine/export/exported_arrays.h"
 #include "engine/export/headless.h"
+#include "engine/export/sharded_arrays.h"
 #include "engine/machine/host_machine.h"
 #include "engine/mesh/partition_spec.h"
 #include "engine/session/step_line.h"
@@ -157,8 +157,8 @@ class ExportKindTest : public QObject {
     const Plan& plan = *source.plan;
     const Json specs = Json::parse(exported_text(source, "specs"));
     size_t reported = 0;
-    for (const ExportedArray& array : exported_arrays(plan)) {
-      const bool is_reported = array.kind != ExportedArray::Kind::activation || array.is_set;
+    for (const ShardedArray& array : sharded_arrays(plan)) {
+      const bool is_reported = array.kind != ShardedArray::Kind::activation || array.is_set;
       QCOMPARE(specs.contains(array.name), is_reported);
       if (!is_reported) continue;
       ++reported;

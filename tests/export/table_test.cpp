@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "engine/export/exported_arrays.h"
+#include "engine/export/sharded_arrays.h"
 #include "engine/export/table_pages.h"
 #include "engine/graph/op_definition.h"
 #include "tests/export/exported.h"
@@ -132,7 +132,7 @@ class TableTest : public QObject {
     QFETCH(std::string, preset);
     const ExportSource source = made_source(preset, false);
     const Plan& plan = *source.plan;
-    const std::vector<ExportedArray> arrays = exported_arrays(plan);
+    const std::vector<ShardedArray> arrays = sharded_arrays(plan);
     const std::vector<Row> rows = table_of(source, "layout");
     QCOMPARE(rows.size(), arrays.size());
     double stored = 0;

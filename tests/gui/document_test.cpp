@@ -62,22 +62,22 @@ class DocumentTest : public QObject {
     Document document;
     document.reset(made::config(), {});
     document.save(path);
-    QCOMPARE(document.stored_file().state, StoredState::same);
+    QCOMPARE(document.stored_file().state, FileState::same);
     set_steps(document, 5);
     const RunConfig mine = document.config();
     Document other;
     other.load(path);
     set_steps(other, 6);
     other.save(path);
-    QCOMPARE(document.stored_file().state, StoredState::changed);
+    QCOMPARE(document.stored_file().state, FileState::changed);
     QCOMPARE(document.stored_file().config.steps, int64_t{6});
     document.reload();
     QVERIFY(document.config() == other.config() && !document.is_modified());
-    QCOMPARE(document.stored_file().state, StoredState::same);
+    QCOMPARE(document.stored_file().state, FileState::same);
     document.undo_stack().undo();
     QVERIFY(document.config() == mine && document.is_modified());
     QVERIFY(QFile::remove(path));
-    QCOMPARE(document.stored_file().state, StoredState::missing);
+    QCOMPARE(document.stored_file().state, FileState::missing);
     QVERIFY_THROWS_EXCEPTION(Failure, document.reload());
     QVERIFY(document.config() == mine);
   }

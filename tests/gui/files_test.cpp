@@ -448,7 +448,7 @@ class FilesTest : public QObject {
     text.replace("\n", "\n\n");
     QVERIFY(text != bytes_of(path));
     write("formatted.json", text);
-    QCOMPARE(document().stored_file().state, StoredState::same);
+    QCOMPARE(document().stored_file().state, FileState::same);
     QCOMPARE(answer({}, [&] { QVERIFY(window_->files().save()); }), 0);
   }
 
@@ -463,7 +463,7 @@ class FilesTest : public QObject {
     QVERIFY(file.seek(0) && file.write(other) == other.size() && file.flush());
     QVERIFY(file.setFileTime(before, QFileDevice::FileModificationTime));
     file.close();
-    QCOMPARE(document().stored_file().state, StoredState::changed);
+    QCOMPARE(document().stored_file().state, FileState::changed);
   }
 
   void a_file_that_was_removed_is_reported_and_written_anew_when_it_is_to_be() {
@@ -499,7 +499,7 @@ class FilesTest : public QObject {
     QVERIFY(!window_->files().reload());
     QCOMPARE(bytes_of(path), text);
     QVERIFY(QFile::remove(path) && ::mkfifo(QFile::encodeName(path), 0600) == 0);  // is not waited at
-    QCOMPARE(document().stored_file().state, StoredState::unreadable);
+    QCOMPARE(document().stored_file().state, FileState::unreadable);
   }
 
   void a_link_stays_and_its_target_is_watched_and_written() {

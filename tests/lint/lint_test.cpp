@@ -10,7 +10,7 @@
 #include "engine/compile/compile.h"
 #include "engine/compile/file_paths.h"
 #include "engine/config/strategy.h"
-#include "engine/lint/rules/array_moves.h"
+#include "engine/lint/rules/collective_moves.h"
 #include "engine/machine/host_machine.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
@@ -191,7 +191,7 @@ class LintTest : public QObject {
         {with_strategy(system_run("mixtral_tiny", system_preset("mixtral_tiny").small), strategy), reference_host()});
     std::map<const Instruction*, size_t> moves;
     double seconds = 0;
-    for (const ArrayMove& move : array_moves(plan)) {
+    for (const CollectiveMove& move : collective_moves(plan)) {
       ++moves[move.instruction];
       seconds += move.seconds;
     }

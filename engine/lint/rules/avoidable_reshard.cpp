@@ -7,7 +7,7 @@
 #include "engine/base/units.h"
 #include "engine/config/json_document.h"
 #include "engine/config/run_document.h"
-#include "engine/lint/rules/array_moves.h"
+#include "engine/lint/rules/collective_moves.h"
 #include "engine/lint/rules/rules.h"
 #include "engine/plan/deciding_pins.h"
 
@@ -41,7 +41,7 @@ PartitionSpec spec_at(const LintSubject& subject, const std::string& place) {
 }
 
 // The spec at that place without the axes that the move goes over.
-Settings without_axes(const LintSubject& subject, const std::string& place, const ArrayMove& move) {
+Settings without_axes(const LintSubject& subject, const std::string& place, const CollectiveMove& move) {
   PartitionSpec spec = spec_at(subject, place);
   for (std::vector<std::string>& axes : spec.dims) {
     std::erase_if(axes, [&](const std::string& name) {
@@ -53,7 +53,7 @@ Settings without_axes(const LintSubject& subject, const std::string& place, cons
 
 // A pin of the moved array becomes what is wanted; one of what the op makes becomes what it is given; any of them goes
 // without the axes.
-std::vector<Settings> agreeing(const LintSubject& subject, const ArrayMove& move,
+std::vector<Settings> agreeing(const LintSubject& subject, const CollectiveMove& move,
                                const std::vector<std::string>& pins) {
   const Plan& plan = subject.plan;
   std::vector<Settings> list;
@@ -76,11 +76,12 @@ std::vector<Settings> agreeing(const LintSubject& subject, const ArrayMove& move
 
 std::vector<Fault> avoidable_reshard_faults(const LintSubject& subject) {
   const Plan& plan = subject.plan;
-  std::vector<ArrayMove> moves = array_moves(plan);
-  std::erase_if(moves, [](const ArrayMove& move) { return move.phase != Phase::forward || move.from.partial != 0; });
-  std::ranges::stable_sort(moves, std::greater{}, &ArrayMove::seconds);
+  std::vector<CollectiveMove> moves = collective_moves(plan);
+  std::erase_if(moves,
+                [](const CollectiveMove& move) { return move.phase != Phase::forward || move.from.partial != 0; });
+  std::ranges::stable_sort(moves, std::greater{}, &CollectiveMove::seconds);
   std::map<std::string, Fault> faults;  // by the place of the first pin
-  for (const ArrayMove& move : moves) {
+  for (const CollectiveMove& move : moves) {
     if (faults.size() == most_looked_at) break;
     const std::vector<std::string> pins = deciding_pins(plan, *move.instruction);
     if (pins.size() < 2 || !is_spec(pins[0])) continue;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/lint/rules/array_moves.h"
+#include "engine/lint/rules/collective_moves.h"
 #include "engine/lint/rules/rules.h"
 
 namespace shardscope {
@@ -11,7 +11,7 @@ namespace {
 std::vector<Fault> gathered_logits_faults(const LintSubject& subject) {
   const Plan& plan = subject.plan;
   std::vector<Fault> faults;
-  for (const ArrayMove& move : array_moves(plan)) {
+  for (const CollectiveMove& move : collective_moves(plan)) {
     if (move.kind != InstructionKind::all_gather || move.phase != Phase::forward) continue;
     for (const auto& [name, value] : plan.graph->outputs) {
       if (value != move.value || plan.graph->type(value).shape.empty()) continue;

@@ -10,7 +10,7 @@
 #include "engine/base/path.h"
 #include "engine/base/units.h"
 #include "engine/graph/op_definition.h"
-#include "engine/lint/rules/array_moves.h"
+#include "engine/lint/rules/collective_moves.h"
 
 namespace shardscope {
 namespace {
@@ -80,7 +80,7 @@ std::vector<GatheredParameter> gathered_parameters(const LintSubject& subject) {
   const uint8_t of_most_bytes = axes_of_most_bytes(plan);
   std::vector<GatheredParameter> found;
   std::map<std::tuple<std::string, AxisIndex, int>, size_t> at;
-  for (const ArrayMove& move : array_moves(plan)) {
+  for (const CollectiveMove& move : collective_moves(plan)) {
     const bool is_gather = move.kind == InstructionKind::all_gather || move.kind == InstructionKind::all_to_all;
     if (!is_gather || move.phase == Phase::update) continue;
     const std::optional<size_t> index = parameter_of(plan, move.value);

@@ -5,7 +5,7 @@
 
 #include "engine/base/units.h"
 #include "engine/config/place.h"
-#include "engine/lint/rules/array_moves.h"
+#include "engine/lint/rules/collective_moves.h"
 #include "engine/lint/rules/rules.h"
 #include "engine/plan/time_causes.h"
 
@@ -16,7 +16,7 @@ std::vector<Fault> split_all_reduce_faults(const LintSubject& subject) {
   const Plan& plan = subject.plan;
   std::map<std::string, std::pair<double, Sharding>> reduced;  // by pattern of names
   double seconds = 0;
-  for (const ArrayMove& move : array_moves(plan)) {
+  for (const CollectiveMove& move : collective_moves(plan)) {
     if (move.kind != InstructionKind::all_reduce || move.phase != Phase::forward) continue;
     const Shape& shape = plan.graph->type(move.value).shape;
     if (shape.size() < 3) continue;  // rows, positions, features

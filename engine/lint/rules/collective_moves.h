@@ -8,7 +8,7 @@
 namespace shardscope {
 
 // An array that a collective of the training step moves.
-struct ArrayMove {
+struct CollectiveMove {
   InstructionKind kind = InstructionKind::all_gather;
   AxisList axes;  // of the group
   Phase phase = Phase::forward;
@@ -19,7 +19,7 @@ struct ArrayMove {
   const Instruction* instruction = nullptr;
 };
 // Of all stages, in program order; moves of one reshard (a slice, then an all-gather) are several.
-std::vector<ArrayMove> array_moves(const Plan& plan);
+std::vector<CollectiveMove> collective_moves(const Plan& plan);
 
 // The parameter that a value is: as it is stored, or cast; as an index into Plan::parameters.
 std::optional<size_t> parameter_of(const Plan& plan, ValueId value);

@@ -1,4 +1,4 @@
-#include "engine/lint/rules/array_moves.h"
+#include "engine/lint/rules/collective_moves.h"
 
 #include <algorithm>
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace shardscope {
 
-std::vector<ArrayMove> array_moves(const Plan& plan) {
-  std::vector<ArrayMove> moves;
+std::vector<CollectiveMove> collective_moves(const Plan& plan) {
+  std::vector<CollectiveMove> moves;
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     const SequenceInstructions instructions = plan.instructions(stage);
     for (const auto& [position, count] : distinct_instructions(plan.program.main(stage))) {

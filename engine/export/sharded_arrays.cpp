@@ -1,4 +1,4 @@
-#include "engine/export/exported_arrays.h"
+#include "engine/export/sharded_arrays.h"
 
 #include <algorithm>
 #include <array>
@@ -12,13 +12,13 @@ namespace shardscope {
 namespace {
 
 constexpr std::array<std::string_view, 4> kind_names = {"parameter", "optimizer state", "input", "activation"};
-static_assert(kind_names.size() == enum_count<ExportedArray::Kind>);
+static_assert(kind_names.size() == enum_count<ShardedArray::Kind>);
 
-using Kind = ExportedArray::Kind;
+using Kind = ShardedArray::Kind;
 
 using Stages = std::vector<std::vector<int>>;  // by graph value
 
-void add_states(const Plan& plan, const Stages& stages, std::vector<ExportedArray>& arrays) {
+void add_states(const Plan& plan, const Stages& stages, std::vector<ShardedArray>& arrays) {
   std::vector<std::string> names;
   for (const ParameterPlan& parameter : plan.parameters) {
     for (const std::string& name : parameter.state_names) {
@@ -41,11 +41,11 @@ void add_states(const Plan& plan, const Stages& stages, std::vector<ExportedArra
 
 }  // namespace
 
-std::string_view name(ExportedArray::Kind kind) { return kind_names[static_cast<size_t>(kind)]; }
+std::string_view name(ShardedArray::Kind kind) { return kind_names[static_cast<size_t>(kind)]; }
 
-std::vector<ExportedArray> exported_arrays(const Plan& plan) {
+std::vector<ShardedArray> sharded_arrays(const Plan& plan) {
   const Stages stages = stages_of_values(plan);
-  std::vector<ExportedArray> arrays;
+  std::vector<ShardedArray> arrays;
   for (const ParameterPlan& parameter : plan.parameters) {
     const ProgramValue& stored = plan.program.values[static_cast<size_t>(parameter.value)];
     arrays.push_back({join_path(parameter.path), Kind::parameter, parameter.shape, parameter.dtype, parameter.sharding,
@@ -64,9 +64,9 @@ std::vector<ExportedArray> exported_arrays(const Plan& plan) {
   return arrays;
 }
 
-std::vector<ExportedArray> given_arrays(const Plan& plan) {
-  std::vector<ExportedArray> arrays = exported_arrays(plan);
-  std::erase_if(arrays, [](const ExportedArray& array) { return array.kind == Kind::activation && !array.is_set; });
+std::vector<ShardedArray> given_arrays(const Plan& plan) {
+  std::vector<ShardedArray> arrays = sharded_arrays(plan);
+  std::erase_if(arrays, [](const ShardedArray& array) { return array.kind == Kind::activation && !array.is_set; });
   return arrays;
 }
 
