@@ -192,8 +192,8 @@ class Search {
   }
 
   // Plans usual strategies: of each number of stages the best that single changes lead to, by bounds of their own
-  // layers, from one that splits a replica least; and where none of these is within the memory, frugal ones until one
-  // is.
+  // layers, from one whose layers are those of the one before, or that splits a replica least; and where none of these
+  // is within the memory, frugal ones until one is.
   template <class IsOver>
   void plan_usual(const IsOver& is_over) {
     std::map<int64_t, std::vector<int>> usual;  // by stages
@@ -210,8 +210,12 @@ class Search {
     };
     std::ranges::sort(frugal, {}, frugality);
     std::vector<int> promising;
+    int best = -1;
     for (const auto& [stages, of_stages] : usual) {
-      const int best = improved_by_bounds(*std::ranges::min_element(of_stages, {}, frugality), of_stages);
+      auto start = std::ranges::find_if(
+          of_stages, [&](int index) { return best >= 0 && has_equal_layers(strategy_of(index), strategy_of(best)); });
+      if (start == of_stages.end()) start = std::ranges::min_element(of_stages, {}, frugality);
+      best = improved_by_bounds(*start, of_stages);
       if (has_level(best, by_layers)) promising.push_back(best);
     }
     sort_by_bounds(promising);
