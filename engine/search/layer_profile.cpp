@@ -28,8 +28,8 @@ bool splits_gradients(const Candidate& candidate) {
   return candidate.strategy.fsdp > 1 || candidate.strategy.zero >= 2;
 }
 
-// What links see of the order of a strategy's axes: that within the units of the outermost level, where these have whole
-// axes, since all ways between them are alike. Where neighbours have links of their own the order itself.
+// What links see of the order of a strategy's axes: that within the units of the outermost level, where these have
+// whole axes, since all ways between them are alike. Where neighbours have links of their own the order itself.
 std::string order_on_links(const StrategyConfig& strategy, const std::vector<Level>& levels) {
   std::vector<std::string> order = strategy.order.empty() ? default_order() : strategy.order;
   std::erase_if(order, [&](const std::string& axis) { return degree(strategy, axis) == 1; });
