@@ -9,6 +9,7 @@
 #include "engine/compile/passes.h"
 #include "engine/compile/pins.h"
 #include "engine/compile/plan_hash.h"
+#include "engine/compile/predicted_plan.h"
 #include "engine/compile/strategy_check.h"
 #include "engine/compile/training_graph.h"
 #include "engine/compile/written_training.h"
@@ -122,7 +123,9 @@ std::vector<Error> all_errors(ForwardGraph forward) {
   return at_strategy(std::move(forward.run.errors), *forward.run.config);
 }
 
-Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, Passes& pass, std::stop_token stop) {
+// `whole`: with all that predicted_plan() leaves out.
+Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, bool whole, Passes& pass,
+                std::stop_token stop) {
   const RunConfig& config = request.config;
   const ResolvedRun& run = forward.run;
   Plan plan;
@@ -155,7 +158,7 @@ Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, Passes&
   problem.staged = staged;
   plan.memory_limit_bytes = memory_limit(config.sharding, prices.machine());
   // Of what another software stack holds, the layout search knows nothing, and arenas are not what it holds.
-  Scheduling scheduling{std::numeric_limits<int64_t>::max(), config.schedule.overlap};
+  Scheduling scheduling{std::numeric_limits<int64_t>::max(), config.schedule.overlap, !whole};
   if (plan.stack.runs_here()) problem.memory_limit_bytes = scheduling.memory_limit_bytes = plan.memory_limit_bytes;
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made =
@@ -164,6 +167,22 @@ Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, Passes&
     return made;
   });
   Lowered& lowered = laid_out.lowered;
+  const auto hold = [&] {
+    if (plan.stack.runs_here()) return;
+    pass("memory of the stack", [&] {
+      hold_as_stack(plan);
+      return true;
+    });
+  };
+  if (!whole) {
+    for (const ArenaLayout& arena : laid_out.arenas) plan.pipeline.totals.push_back(memory_total(arena));
+    plan.totals = total(plan.pipeline.totals, laid_out.seconds);
+    plan.arenas = std::move(laid_out.arenas);
+    plan.simulation = std::move(laid_out.simulation);
+    plan.program = std::move(lowered.program);
+    hold();
+    return plan;
+  }
   pass("verify", [&] {
     verify(lowered.program, graph, mesh);
     prove_no_deadlock(lowered.program, graph, mesh);
@@ -191,12 +210,7 @@ Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, Passes&
   plan.program = std::move(lowered.program);
   plan.spec_lines = resolved.spec_lines;
   plan.pins = pins.places;
-  if (!plan.stack.runs_here()) {
-    pass("memory of the stack", [&] {
-      hold_as_stack(plan);
-      return true;
-    });
-  }
+  hold();
   plan.compute_type = run.types.compute;
   plan.bf16_products = bf16_products(plan);
   plan.warnings = resolved.warnings;
@@ -219,15 +233,17 @@ bool is_better(const Plan& plan, const Plan& other) {
 
 }  // namespace
 
-Plan compile(const PlanRequest& request, std::stop_token stop) {
+namespace {
+
+Plan compiled(const PlanRequest& request, bool whole, std::stop_token stop) {
   const auto start = std::chrono::steady_clock::now();
   Passes pass(stop);
   ForwardGraph forward = pass("build", [&] { return build_forward(request.config); });
   if (!forward.run.errors.empty()) throw Failure(all_errors(std::move(forward)));
-  Plan plan = plan_graph(request, forward, pass, stop);
+  Plan plan = plan_graph(request, forward, whole, pass, stop);
   if (!plan.as_written) {
     for (const ForwardGraph& other : pass("build alternatives", [&] { return build_alternatives(forward); })) {
-      Plan otherwise = plan_graph(request, other, pass, stop);
+      Plan otherwise = plan_graph(request, other, whole, pass, stop);
       if (is_better(otherwise, plan)) plan = std::move(otherwise);
     }
   }
@@ -236,6 +252,12 @@ Plan compile(const PlanRequest& request, std::stop_token stop) {
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return plan;
 }
+
+}  // namespace
+
+Plan compile(const PlanRequest& request, std::stop_token stop) { return compiled(request, true, stop); }
+
+Plan predicted_plan(const PlanRequest& request, std::stop_token stop) { return compiled(request, false, stop); }
 
 std::vector<Error> validate(const RunConfig& config) { return all_errors(build_forward(config)); }
 

@@ -99,12 +99,17 @@ double most_wire_bytes(const Program& program, int stage) {
   return of_all;
 }
 
-PlanTotals total(const Program& program, const ArenaLayout& arena, const Simulation& simulation, int stage) {
+PlanTotals memory_total(const ArenaLayout& arena) {
   PlanTotals totals;
   const MemoryPeak peak = memory_peak(arena);
   totals.memory = totals.device_memory = peak.categories;
   totals.live_lower_bound = peak.live_bytes;
   totals.memory_total = totals.device_bytes = arena.bytes;
+  return totals;
+}
+
+PlanTotals total(const Program& program, const ArenaLayout& arena, const Simulation& simulation, int stage) {
+  PlanTotals totals = memory_total(arena);
   totals.wire_bytes_per_device = most_wire_bytes(program, stage);
   for (const Instruction& instruction : program.main_instructions(stage)) {
     totals.flops_per_device += instruction.flops();

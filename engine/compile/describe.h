@@ -20,6 +20,8 @@ std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& m
 std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const std::vector<Origin>& origins,
                                           LayoutMode mode, const LaidOut& laid_out);
 
+// Of memory alone.
+PlanTotals memory_total(const ArenaLayout& arena);
 PlanTotals total(const Program& program, const ArenaLayout& arena, const Simulation& simulation, int stage);
 // The largest of each, and the time that the plan takes.
 PlanTotals total(const std::vector<PlanTotals>& stages, double seconds);

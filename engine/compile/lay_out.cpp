@@ -29,7 +29,7 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
                  stack.runs_here() ? std::vector<bool>() : blocking_groups(program, problem.graph, stack.overlap));
   ScheduledProgram scheduled =
       schedule(program, {problem.graph, problem.mesh, result.instruction_seconds, streams, machine.threads_per_rank(),
-                         scheduling.memory_limit_bytes, scheduling.overlap});
+                         scheduling.memory_limit_bytes, scheduling.overlap, scheduling.totals_only});
   result.arenas = std::move(scheduled.arenas);
   result.simulation = std::move(scheduled.simulation);
   for (size_t stage = 0; stage < hidden.size(); ++stage) result.simulation.communication[stage].hidden += hidden[stage];

@@ -29,6 +29,7 @@ struct LaidOut {
 struct Scheduling {
   int64_t memory_limit_bytes = 0;  // of a device; 0: not known
   OverlapMode overlap = OverlapMode::automatic;
+  bool totals_only = false;  // of the simulation (simulation_totals.h)
 };
 
 // Mode as_written: `problem.start` decides.

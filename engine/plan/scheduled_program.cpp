@@ -5,6 +5,7 @@
 
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/overlap_schedule.h"
+#include "engine/simulate/simulation_totals.h"
 
 namespace shardscope {
 
@@ -16,15 +17,12 @@ ScheduledProgram as_ordered(Program& program, const ScheduleProblem& problem) {
   for (int stage = 0; stage < program.stages; ++stage)
     scheduled.arenas.push_back(plan_memory(program, problem.graph, problem.threads, stage));
   scheduled.simulation =
-      simulate(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds, problem.streams);
+      simulate_totals(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds, problem.streams);
   return scheduled;
 }
 
-}  // namespace
-
-int64_t ScheduledProgram::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
-
-ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
+// With the order that is chosen.
+ScheduledProgram in_chosen_order(Program& program, const ScheduleProblem& problem) {
   ScheduledProgram blocking = as_ordered(program, problem);
   if (problem.overlap == OverlapMode::off || !problem.streams.may_hide_communication()) return blocking;
   const int64_t least = blocking.arena_bytes(), known = problem.memory_limit_bytes;
@@ -42,6 +40,18 @@ ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
   for (Task& task : program.tasks) task.order = {};
   program.channels = channels;
   return blocking;
+}
+
+}  // namespace
+
+int64_t ScheduledProgram::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
+
+ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
+  ScheduledProgram scheduled = in_chosen_order(program, problem);
+  if (!problem.totals_only)
+    scheduled.simulation =
+        simulate(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds, problem.streams);
+  return scheduled;
 }
 
 }  // namespace shardscope

@@ -26,6 +26,7 @@ struct ScheduleProblem {
   int threads = 1;                 // of a rank
   int64_t memory_limit_bytes = 0;  // of a device; 0: not known
   OverlapMode overlap = OverlapMode::automatic;
+  bool totals_only = false;  // of the simulation (simulation_totals.h)
 };
 
 // Sizes the program's channels and chooses the order of each of its tasks, which lowering gave in blocking form: with

@@ -63,7 +63,7 @@ class StrategyBound {
     moved_forward_.assign(profile_.forward.size(), 0);
     moved_backward_ = moved_forward_;
     for (const ReplicaTraffic::Moved& moved : moves.traffic->moved) {
-      if (moved.size % rates.replicas != 0) continue;
+      if (rates.replicas % 2 != 0 || moved.size % rates.replicas != 0) continue;
       (moved.is_forward ? moved_forward_ : moved_backward_)[static_cast<size_t>(moved.part)] +=
           moved.bytes * summing_error * (moved.kind == InstructionKind::all_gather ? rates.gather : rates.scatter);
     }

@@ -31,9 +31,13 @@ namespace shardscope {
 // the schedule ends with it, has passed them back.
 //
 // Replicas. With fsdp each run of a task gathers the parameters of its layers, for forward and again for backward, and
-// with it or ZeRO 2 backward sums each gradient to the part of a replica. What a task moves so is as of two replicas,
-// since layouts as written follow from specs, and these do where the dimension that two split is one that all do; each
-// byte takes at least what the fastest rule says for the groups of the candidate. An own profile has it already.
+// with it or ZeRO 2 backward sums each gradient to the part of a replica. What a task moves so is as of two replicas.
+// For ZeRO puts replicas on the largest of the dimensions that they divide (zero_split.h): where an even number of them
+// divides the dimension that two are put on, it is put there too, since what it divides two do. Layouts as written
+// follow from which dimensions are split, not into how many parts, and the payload of a gather is the array behind it,
+// that of a sum the array before it, whatever their number. All else counts for nothing: an odd number of replicas, and
+// what they do not divide so. Each byte takes at least what the fastest rule says for the groups of the candidate. An
+// own profile has it already.
 //
 // Of all sizes of microbatches. On the ideal machine of whole_step.h an op of r rows takes max(a r + w, b r), a
 // collective c r: for each row no less than of more rows. So computing, clock and streams, which are sums and maxima of

@@ -28,6 +28,28 @@ bool splits_gradients(const Candidate& candidate) {
   return candidate.strategy.fsdp > 1 || candidate.strategy.zero >= 2;
 }
 
+// What links see of the order of a strategy's axes: that within the units of the outermost level, where these have
+// whole axes, since all ways between them are alike. Where neighbours have links of their own the order itself.
+std::string order_on_links(const StrategyConfig& strategy, const std::vector<Level>& levels) {
+  std::vector<std::string> order = strategy.order.empty() ? default_order() : strategy.order;
+  std::erase_if(order, [&](const std::string& axis) { return degree(strategy, axis) == 1; });
+  const std::string itself = fmt::format("{}", fmt::join(order, " "));
+  std::string key;
+  int64_t units = 1, inside = 1;
+  for (const Level& level : levels) {
+    if (level.kind == LevelKind::torus || level.kind == LevelKind::ring || level.count.size() > 1) return itself;
+    if (level.count.empty() || &level == &levels.back()) break;
+    units *= level.count.front();
+    while (!order.empty() && inside * degree(strategy, order.back()) <= units) {
+      inside *= degree(strategy, order.back());
+      key += order.back() + " ";
+      order.pop_back();
+    }
+    if (inside != units && !order.empty()) return itself;
+  }
+  return key;
+}
+
 }  // namespace
 
 // Whether the kept layers of the network were built alone; then equal ones of these must still be equal.
@@ -62,14 +84,13 @@ int64_t LayerProfiles::microbatches_of(const Candidate& candidate) const {
 std::string LayerProfiles::key_of(const Candidate& candidate, ProfileKind kind) const {
   const StrategyConfig& s = candidate.strategy;
   const bool is_of_all_sizes = kind == ProfileKind::proportional;
+  // First what decides the graph: profiles made in this order share it with the next.
   std::string key =
-      fmt::format("{} {} {} {} {} {} {} {}", s.tensor, s.context, s.expert, s.sequence_parallel,
-                  is_of_all_sizes ? 0 : s.microbatch_size, s.recompute, microbatches_of(candidate) > 1, s.pipeline > 1);
+      fmt::format("{} {} {} {} {} {} {} {}", s.context, s.expert, is_of_all_sizes ? 0 : s.microbatch_size, s.recompute,
+                  microbatches_of(candidate) > 1, s.pipeline > 1, s.tensor, s.sequence_parallel);
   if (is_of_all_sizes) return key;
   if (kind == ProfileKind::coarse) return key + (splits_gradients(candidate) ? " split" : "");
-  key += fmt::format(" {} {} {} {}", s.data, s.fsdp, s.zero, s.pipeline);
-  for (const std::string& axis : s.order) key += " " + axis;
-  return key;
+  return key + fmt::format(" {} {} {} {} {}", s.data, s.fsdp, s.zero, s.pipeline, order_on_links(s, machine_.levels));
 }
 
 const LayerProfiles::Shortened& LayerProfiles::shortened(const ResolvedRun& run, const TokenBlocks& blocks) {

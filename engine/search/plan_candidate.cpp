@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "engine/compile/compile.h"
+#include "engine/compile/predicted_plan.h"
 #include "engine/plan/utilisation.h"
 #include "engine/search/search.h"
 
@@ -16,7 +16,7 @@ std::optional<Found> plan_candidate(const SearchRequest& request, const Candidat
   Found found;
   found.candidate = candidate;
   try {
-    const Plan plan = compile({run_of(request.plan.config, candidate), request.plan.machine}, stop);
+    const Plan plan = predicted_plan({run_of(request.plan.config, candidate), request.plan.machine}, stop);
     found.seconds = plan.totals.seconds_per_step;
     found.memory_bytes = static_cast<double>(plan.totals.device_bytes);
     if (found.seconds > 0) found.exposed_share = plan.simulation.most_exposed() / found.seconds;

@@ -28,9 +28,8 @@ constexpr size_t round_sizes[] = {4096, 4096, 128, 8, 8};
 // Likewise between rounds, of what looks best so far.
 constexpr size_t dive_sizes[] = {0, 0, 64, 2, 2};
 constexpr int64_t dives_apart = 4;  // times as many rounds
-// Usual strategies of which bounds by their own layers are found first; they are planned so many at a time.
-constexpr size_t promising_count = 8, usual_count = 32, usual_round = 2;
-constexpr int most_tries = 20, most_fitting = 4;  // of a number of stages
+// Usual strategies are planned so many at a time; frugal ones of which bounds by their own layers are found.
+constexpr size_t usual_round = 2, usual_count = 32;
 // Single changes are tried of so many of the best plans, and planned so many at a time.
 constexpr size_t improved_count = 4, change_round = 4;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
@@ -155,6 +154,7 @@ class Search {
   // Into those that are open, or out of the space.
   void consider(const Open& candidate, Level level) {
     if (level == by_layers && candidate.bound.likely_bytes > memory_limit_ * unlikely_memory) level = unlikely;
+    known_[static_cast<size_t>(candidate.index)] = candidate;
     if (candidate.bound.memory_bytes > memory_limit_) ++result_.space.too_large;
     else if (candidate.bound.seconds > time_limit_) ++result_.space.too_slow;
     else reopen(candidate, level);
@@ -191,48 +191,77 @@ class Search {
     }
   }
 
-  // Plans usual strategies: of each number of stages the one with the lowest bound that is probably within the memory;
-  // and where none of these is, those that split a replica least, experts most, until one is.
+  // Plans usual strategies: of each number of stages the best that single changes lead to, by bounds of their own
+  // layers, from one whose layers are those of the one before, or that splits a replica least; and where none of these
+  // is within the memory, frugal ones until one is.
   template <class IsOver>
   void plan_usual(const IsOver& is_over) {
-    std::vector<int> usual;
+    std::map<int64_t, std::vector<int>> usual;  // by stages
+    std::vector<int> frugal;
     for (const Open& open : open_[at_once]) {
-      if (is_usual(strategy_of(open.index), request_.plan.machine)) usual.push_back(open.index);
+      const StrategyConfig& strategy = strategy_of(open.index);
+      if (!is_usual(strategy, request_.plan.machine)) continue;
+      usual[strategy.pipeline].push_back(open.index);
+      if (is_frugal(strategy)) frugal.push_back(open.index);
     }
-    work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, at_once); });
-    const std::vector<int> promising = promising_of(usual);
-    plan_first(promising, usual_round, is_over);
-    if (!found_.empty()) return;
-    std::erase_if(usual, [&](int index) { return !is_frugal(strategy_of(index)) || !has_level(index, for_all_sizes); });
-    std::ranges::sort(usual, {}, [&](int index) { return std::tuple(split_of_replica(strategy_of(index)), index); });
-    usual.resize(std::min(usual.size(), usual_count));
-    work_on(usual, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
-    std::erase_if(usual, [&](int index) { return !has_level(index, by_layers); });
-    plan_first(usual, usual_round, [&] { return !found_.empty() || is_over(); });
-  }
-
-  std::vector<int> promising_of(std::vector<int> usual) {
-    std::erase_if(usual, [&](int index) { return !has_level(index, for_all_sizes); });
-    sort_by_bounds(usual);
-    struct Tried {
-      int count = 0, fitting = 0;
+    const auto frugality = [&](int index) {
+      const StrategyConfig& strategy = strategy_of(index);
+      return std::tuple(!is_frugal(strategy), split_of_replica(strategy), index);
     };
-    std::map<int64_t, Tried> tries;  // by stages
+    std::ranges::sort(frugal, {}, frugality);
     std::vector<int> promising;
-    for (const int index : usual) {
-      Tried& tried = tries[strategy_of(index).pipeline];
-      if (tried.count == most_tries || tried.fitting == most_fitting) continue;
-      work_on(std::span(&index, 1), [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
-      ++tried.count;
-      if (!has_level(index, by_layers)) continue;
-      ++tried.fitting;
-      promising.push_back(index);
+    int best = -1;
+    for (const auto& [stages, of_stages] : usual) {
+      auto start = std::ranges::find_if(
+          of_stages, [&](int index) { return best >= 0 && has_equal_layers(strategy_of(index), strategy_of(best)); });
+      if (start == of_stages.end()) start = std::ranges::min_element(of_stages, {}, frugality);
+      best = improved_by_bounds(*start, of_stages);
+      if (has_level(best, by_layers)) promising.push_back(best);
     }
     sort_by_bounds(promising);
-    std::set<int64_t> stages;
-    std::erase_if(promising, [&](int index) { return !stages.insert(strategy_of(index).pipeline).second; });
-    promising.resize(std::min(promising.size(), promising_count));
-    return promising;
+    for (size_t i = 0; i < promising.size() && !is_over(); i += usual_round) {
+      std::vector<int> round(
+          promising.begin() + static_cast<std::ptrdiff_t>(i),
+          promising.begin() + static_cast<std::ptrdiff_t>(std::min(promising.size(), i + usual_round)));
+      std::erase_if(round, [&](int index) { return !may_be_better(index, best_value()); });
+      plan_first(round, usual_round, is_over);
+    }
+    if (!found_.empty()) return;
+    std::erase_if(frugal, [&](int index) { return has_level(index, no_level); });
+    frugal.resize(std::min(frugal.size(), usual_count));
+    tighten_by_layers(frugal);
+    std::erase_if(frugal, [&](int index) { return !has_level(index, by_layers); });
+    plan_first(frugal, usual_round, [&] { return !found_.empty() || is_over(); });
+  }
+
+  // Goes from a strategy to the best of its single changes among others as long as that is better, by bounds of their
+  // own layers: first what is probably within the memory.
+  int improved_by_bounds(int from, const std::vector<int>& among) {
+    const auto rank = [&](int index) {
+      const Bound& bound = known_[static_cast<size_t>(index)].bound;
+      const double excess = has_level(index, by_layers) ? 0 : std::max(bound.likely_bytes, bound.memory_bytes);
+      return std::tuple(excess, value_of(bound, request_.objective), index);
+    };
+    tighten_by_layers({from});
+    while (true) {
+      std::vector<int> changes;
+      std::ranges::copy_if(among, std::back_inserter(changes), [&](int index) {
+        return is_single_change(all_[static_cast<size_t>(from)], all_[static_cast<size_t>(index)]);
+      });
+      tighten_by_layers(changes);
+      const auto best = std::ranges::min_element(changes, {}, rank);
+      if (best == changes.end() || rank(*best) >= rank(from)) return from;
+      from = *best;
+    }
+  }
+
+  // Those of which less is known.
+  void tighten_by_layers(std::vector<int> indices) {
+    std::erase_if(indices, [&](int index) { return levels_[static_cast<size_t>(index)] >= by_layers; });
+    work_on(indices, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
+  }
+  bool may_be_better(int index, double value) const {
+    return value_of(known_[static_cast<size_t>(index)].bound, request_.objective) < value;
   }
 
   const StrategyConfig& strategy_of(int index) const { return all_[static_cast<size_t>(index)].strategy; }
@@ -268,16 +297,10 @@ class Search {
     if (next == best.end()) return;
     const int from = (*next)->index;
     const double least = value_of(*best.front(), request_.objective);
-    const auto may_be_better = [&](int index) {
-      return value_of(known_[static_cast<size_t>(index)].bound, request_.objective) < least;
-    };
     std::vector<int> changes = neighbours_of(all_[static_cast<size_t>(from)], all_);
-    std::erase_if(changes, [&](int index) { return has_level(index, no_level) || !may_be_better(index); });
-    std::vector<int> unknown;
-    std::ranges::copy_if(changes, std::back_inserter(unknown),
-                         [&](int index) { return levels_[static_cast<size_t>(index)] < by_layers; });
-    work_on(unknown, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
-    std::erase_if(changes, [&](int index) { return !has_level(index, by_layers) || !may_be_better(index); });
+    std::erase_if(changes, [&](int index) { return has_level(index, no_level) || !may_be_better(index, least); });
+    tighten_by_layers(changes);
+    std::erase_if(changes, [&](int index) { return !has_level(index, by_layers) || !may_be_better(index, least); });
     sort_by_bounds(changes);
     plan_first(changes, change_round, [&] { return best_value() < least || is_over(); });
     // A better one goes on from there; what is left here is known by its bounds.

@@ -1,6 +1,7 @@
 #include "engine/search/usual_strategies.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace shardscope {
 
@@ -23,6 +24,13 @@ bool is_usual(const StrategyConfig& s, const Machine& machine) {
 
 bool is_frugal(const StrategyConfig& s) {
   return s.recompute == "full" && s.context == 1 && s.virtual_stages == 1 && s.microbatch_size == 1;
+}
+
+bool has_equal_layers(const StrategyConfig& a, const StrategyConfig& b) {
+  const auto layers = [](const StrategyConfig& s) {
+    return std::tuple(s.tensor, s.context, s.expert, s.microbatch_size, s.recompute);
+  };
+  return a.virtual_stages == 1 && layers(a) == layers(b);
 }
 
 std::pair<int64_t, int64_t> split_of_replica(const StrategyConfig& s) {

@@ -17,6 +17,9 @@ bool is_usual(const StrategyConfig& strategy, const Machine& machine);
 // One sequence at a time, all recomputed, without context parallelism and virtual stages.
 bool is_frugal(const StrategyConfig& strategy);
 
+// Whether layers are split and run alike, on whatever stages and by however many replicas; `a` has no virtual stages.
+bool has_equal_layers(const StrategyConfig& a, const StrategyConfig& b);
+
 // Less where fewer devices share a replica, and of equal ones where more experts are apart.
 std::pair<int64_t, int64_t> split_of_replica(const StrategyConfig& strategy);
 

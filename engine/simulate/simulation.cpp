@@ -1,4 +1,5 @@
 #include "engine/simulate/simulation.h"
+#include "engine/simulate/simulation_totals.h"
 
 #include <fmt/format.h>
 
@@ -14,23 +15,26 @@ namespace {
 class Simulator {
  public:
   Simulator(const Program& program, const Graph& graph, const Mesh& mesh, Purpose purpose,
-            const InstructionTable<double>& seconds, const Streams& streams, bool without_limits = false)
+            const InstructionTable<double>& seconds, const Streams& streams, bool keeps_spans,
+            bool without_limits = false)
       : program_(program),
         text_{program, graph, mesh},
         seconds_(seconds),
         streams_(streams),
+        keeps_spans_(keeps_spans),
         without_limits_(without_limits),
         channels_(program.channels.size()) {
     for (int stage = 0; stage < program.stages; ++stage) {
       const Sequence* sequence = program.find(purpose, stage);
       sequences_.push_back(sequence);
-      result_.stages.emplace_back(sequence ? sequence->length : 0);
+      if (keeps_spans_) result_.stages.emplace_back(sequence ? sequence->length : 0);
     }
     steps_.resize(program.tasks.size());
     for (const Sequence* sequence : sequences_) {
       for (size_t run = 0; sequence && run < sequence->runs.size(); ++run) list_steps(sequence->runs[run].task);
     }
     at_.resize(sequences_.size());
+    working_.resize(sequences_.size());
     clocks_.assign(sequences_.size(), StageClock(streams));
   }
 
@@ -45,11 +49,11 @@ class Simulator {
     double busy = 0;
     for (int stage = 0; stage < program_.stages; ++stage) {
       if (!is_done(stage)) throw cycle(stage);
-      busy += result_.working_seconds(stage);
+      busy += working_[stage];
       const StageClock& clock = clocks_[stage];
       result_.seconds = std::max(result_.seconds, clock.time());
       result_.communication.push_back({clock.exposed(), clock.hidden()});
-      result_.transfers.push_back(clock.transfers());
+      if (keeps_spans_) result_.transfers.push_back(clock.transfers());
     }
     if (result_.seconds > 0) result_.bubble = 1 - busy / (result_.seconds * program_.stages);
     return std::move(result_);
@@ -132,7 +136,8 @@ class Simulator {
     const Simulation::Span span = issue(clock, next, run.first, at.place);
     if (next.kind == Step::send) messages->sent.push_back(span.end);
     if (next.kind == Step::receive) messages->taken.push_back(span.end);
-    result_.stages[static_cast<size_t>(stage)][static_cast<size_t>(run.first + at.place)] = span;
+    working_[static_cast<size_t>(stage)] += span.end - span.start;
+    if (keeps_spans_) result_.stages[static_cast<size_t>(stage)][static_cast<size_t>(run.first + at.place)] = span;
     if (++at.place == static_cast<int>(steps.size())) ++at.run, at.place = 0;
     return true;
   }
@@ -177,12 +182,13 @@ class Simulator {
   ProgramText text_;
   const InstructionTable<double>& seconds_;
   const Streams& streams_;
-  bool without_limits_;
+  bool keeps_spans_, without_limits_;
   std::vector<Messages> channels_;
   std::vector<std::vector<Step>> steps_;    // per task
   std::vector<const Sequence*> sequences_;  // per stage
   std::vector<Turn> at_;
   std::vector<StageClock> clocks_;
+  std::vector<double> working_;  // s, per stage
   Simulation result_;
 };
 
@@ -202,7 +208,12 @@ double Simulation::working_seconds(int stage) const {
 
 Simulation simulate(const Program& program, const Graph& graph, const Mesh& mesh, Purpose purpose,
                     const InstructionTable<double>& seconds, const Streams& streams) {
-  return Simulator(program, graph, mesh, purpose, seconds, streams).run();
+  return Simulator(program, graph, mesh, purpose, seconds, streams, true).run();
+}
+
+Simulation simulate_totals(const Program& program, const Graph& graph, const Mesh& mesh, Purpose purpose,
+                           const InstructionTable<double>& seconds, const Streams& streams) {
+  return Simulator(program, graph, mesh, purpose, seconds, streams, false).run();
 }
 
 void size_channels(Program& program, const Graph& graph, const Mesh& mesh, const InstructionTable<double>& seconds,
@@ -211,7 +222,7 @@ void size_channels(Program& program, const Graph& graph, const Mesh& mesh, const
   for (StageChannel& channel : program.channels) channel.capacity = 1;
   for (Purpose purpose : {Purpose::train_step, Purpose::evaluate}) {
     if (!program.find(purpose)) continue;
-    Simulator simulator(program, graph, mesh, purpose, seconds, streams, true);
+    Simulator simulator(program, graph, mesh, purpose, seconds, streams, false, true);
     simulator.run();
     for (size_t i = 0; i < program.channels.size(); ++i) {
       int& capacity = program.channels[i].capacity;
@@ -225,7 +236,7 @@ void prove_no_deadlock(const Program& program, const Graph& graph, const Mesh& m
   InstructionTable<double> none;
   for (const Task& task : program.tasks) none.tasks.emplace_back(task.instructions.size());
   for (Purpose purpose : {Purpose::train_step, Purpose::evaluate}) {
-    if (program.find(purpose)) simulate(program, graph, mesh, purpose, none);
+    if (program.find(purpose)) simulate_totals(program, graph, mesh, purpose, none, {});
   }
 }
 

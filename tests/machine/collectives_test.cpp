@@ -135,6 +135,35 @@ class CollectivesTest : public QObject {
     }
   }
 
+  // By one rule without latency it is what each byte takes.
+  void no_payload_takes_less_than_the_least_of_its_bytes() {
+    test::RandomMachines random(11);
+    int exact = 0;
+    for (int i = 0; i < cases; ++i) {
+      Machine machine = random.next();
+      if (i % 4 == 0) {
+        for (Level& each : machine.levels) each.latency = 0;
+        machine.collectives.resize(std::min<size_t>(machine.collectives.size(), 1));
+        for (CollectiveRule& rule : machine.collectives) rule = {.algorithm = rule.algorithm};
+      }
+      const int devices = random.devices(machine);
+      const MachinePrices prices(machine, devices);
+      const GroupPlacement groups = prices.place(random.groups(devices));
+      for (InstructionKind kind : collectives) {
+        const double least = least_seconds_per_byte(kind, groups, machine);
+        QVERIFY(groups.levels.empty() ? least == 0 : least > 0);
+        for (int j = 0; j < 8; ++j) {
+          const double payload = random.real(1, 1e12);
+          const double seconds = prices.collective_seconds(kind, payload, groups);
+          QVERIFY(at_least(seconds, payload * least));
+          if (i % 4 == 0 && !machine.collectives.empty()) QVERIFY(same(seconds, payload * least));
+        }
+        exact += i % 4 == 0 && least > 0;
+      }
+    }
+    QVERIFY(exact > 100);
+  }
+
   void groups_beside_others_never_cost_less() {
     test::RandomMachines random(3);
     int shared = 0;

@@ -86,6 +86,36 @@ class PipelineBoundTest : public QObject {
       }
     }
   }
+
+  // Orders of axes that share a profile: the bound by that of the other is the bound by its own.
+  void orders_that_links_do_not_tell_apart_have_equal_bounds() {
+    std::mt19937 random(5);
+    SearchRequest request;
+    const SystemPreset& system = system_preset("llama_tiny");
+    request.plan = {system_run(system.name, system.small, {1, 1}), chosen_machine("\"dgx_h100\"", {})};
+    request.devices = 32;
+    fix(request.fixed, "pipeline=2,4");
+    fix(request.fixed, "microbatch_size=1");
+    std::vector<Candidate> all = candidates(model_limits(request.plan.config), request.devices, request.fixed);
+    std::erase_if(all, [](const Candidate& candidate) { return candidate.strategy.order.empty(); });
+    std::ranges::shuffle(all, random);
+    int shared = 0, own = 0;
+    for (size_t i = 0; i < all.size() && (shared < 16 || own < 4); ++i) {
+      Candidate other = all[i];
+      other.strategy.order.clear();
+      LayerBounds of_both(request.plan, request.devices), alone(request.plan, request.devices);
+      const auto key_of = [&](const Candidate& one) { return alone.profiles().key_of(one, ProfileKind::own); };
+      const bool is_shared = key_of(all[i]) == key_of(other);
+      ++(is_shared ? shared : own);
+      if (!is_shared) continue;
+      of_both.of(other, ProfileKind::own);
+      const Bound by_other = of_both.of(all[i], ProfileKind::own), by_its_own = alone.of(all[i], ProfileKind::own);
+      QVERIFY2(by_other.seconds == by_its_own.seconds, text_of(all[i]).c_str());
+      QVERIFY2(by_other.memory_bytes == by_its_own.memory_bytes, text_of(all[i]).c_str());
+      QVERIFY2(by_other.likely_bytes == by_its_own.likely_bytes, text_of(all[i]).c_str());
+    }
+    QVERIFY(shared >= 16 && own >= 4);
+  }
 };
 
 REGISTER_TEST(PipelineBoundTest)
