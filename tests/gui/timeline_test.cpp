@@ -106,6 +106,40 @@ class TimelineTest : public WindowCase {
     QVERIFY(!page()->findChild<QComboBox*>("timelineStep")->isVisible());
   }
 
+  // On its lane and on the stage's own row alike.
+  void a_click_on_exposed_communication_says_what_it_waits_for_and_what_would_hide_it() {
+    RunConfig config = load_preset("llama_tiny");
+    config.sharding.mode = LayoutMode::as_written;
+    config.machine = machine_choice("dgx_h100");
+    config.stack = "\"megatron\"";
+    open_window(compiled_plans(), config, {1280, 900});
+    QVERIFY(window_->show_page("timeline"));
+    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() == 2, patience);
+    QCOMPARE(canvas()->rows()[1].stream, QString("nvlink (blocking)"));
+    int said = 0;
+    for (const TrackSlice& slice : canvas()->rows()[1].track->slices()) {
+      if (slice.part != TimePart::transfer || slice.end - slice.start < 0.01 * canvas()->seconds()) continue;
+      const int done = plan().instructions().done_of(slice.step);
+      for (const size_t row : {size_t{0}, size_t{1}}) {
+        QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(row, row == 0 ? done : slice.step));
+        QVERIFY2(facts().contains("The device waits"), qPrintable(facts()));
+        QVERIFY2(facts().contains("would hide"), qPrintable(facts()));
+        said += facts().contains("stack.overlap.tensor");
+      }
+    }
+    QVERIFY(said > 0);
+  }
+
+  void the_stage_of_the_selected_device_is_marked_and_seen() {
+    open_window(compiled_plans(), made::piped_gpt(4, 2, 1, 4), {1280, 900});
+    QVERIFY(window_->show_page("timeline"));
+    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() == 2, patience);
+    selection().select_device(3);
+    QVERIFY(plan().stage_of(3) == 1);
+    QCOMPARE(canvas()->title(1), QString("device 3, stage 1"));
+    QCOMPARE(canvas()->title(0), QString("predicted, stage 0"));
+  }
+
   void every_rank_has_a_row_of_the_step_that_is_chosen() {
     run_three_steps();
     auto* choice = page()->findChild<QComboBox*>("timelineStep");
