@@ -101,7 +101,7 @@ class StrategiesTest : public QObject {
     if (int64_t* degree = find_degree(strategy, key.toStdString())) *degree = value;
     else strategy.microbatch_size = value;
     const std::vector<Error> errors = validate(run_of("llama_tiny", strategy));
-    QCOMPARE(errors.size(), size_t{1});
+    QVERIFY2(errors.size() == 1, to_string(errors.back()).c_str());
     const auto at =
         std::ranges::find(errors, "strategy." + key.toStdString(), [](const Error& error) { return error.place.path; });
     QVERIFY(at != errors.end());
