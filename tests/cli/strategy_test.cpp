@@ -60,7 +60,7 @@ class StrategyTest : public QObject {
     QCOMPARE(result.code, exit_bad_input);
     QVERIFY2(result.errors.contains("run.json:3: strategy.zero: torchtitan"), qPrintable(result.errors));
     const QString uneven = written(R"("strategy": {"pipeline": 2},
-"pipeline": {"layers": [7, 5]})");
+"pipeline": {"axis": "pipeline", "layers": [7, 5]})");
     for (const char* program : {"megatron", "torchtitan", "maxtext"}) {
       const ProgramResult refused = shardrun({"export", uneven, "--to", program, "-"});
       QCOMPARE(refused.code, exit_bad_input);
