@@ -10,8 +10,8 @@
 #include "engine/cli/text_table.h"
 #include "engine/lint/lint.h"
 #include "engine/plan/host_groups.h"
-#include "engine/plan/time_causes.h"
 #include "engine/plan/prediction.h"
+#include "engine/plan/time_causes.h"
 
 namespace shardscope {
 
@@ -154,8 +154,8 @@ std::string prediction_text(const Plan& plan) {
   const Utilisation use = utilisation(plan);
   std::string text = fmt::format("MFU {}, HFU {}", share_text(use.mfu()), share_text(use.hfu()));
   if (use.tokens > 0) {
-    text += fmt::format("; {:.4g} tokens a second and device; {:.4g} device hours for 10^9 tokens",
-                        use.tokens_per_second() / use.devices, use.device_hours(billion));
+    text += fmt::format("; {} tokens a second and device; {:.4g} device hours for 10^9 tokens",
+                        count_text(use.tokens_per_second() / use.devices), use.device_hours(billion));
     if (const double price = plan.machine.price_per_device_hour; price > 0)
       text += fmt::format(", which cost {:.4g}", use.device_hours(billion) * price);
   }
