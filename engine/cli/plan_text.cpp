@@ -154,7 +154,7 @@ std::string prediction_text(const Plan& plan) {
   const Utilisation use = utilisation(plan);
   std::string text = fmt::format("MFU {}, HFU {}", share_text(use.mfu()), share_text(use.hfu()));
   if (use.tokens > 0) {
-    text += fmt::format("; {} tokens a second and device; {:.4g} device hours for 10^9 tokens",
+    text += fmt::format("; tokens a second and device: {}; device hours for 10^9 tokens: {:.4g}",
                         count_text(use.tokens_per_second() / use.devices), use.device_hours(billion));
     if (const double price = plan.machine.price_per_device_hour; price > 0)
       text += fmt::format(", which cost {:.4g}", use.device_hours(billion) * price);
