@@ -60,7 +60,7 @@ class MachinePageTest : public QObject {
 
   void the_software_that_runs_the_plan_is_chosen_and_undone() {
     open({{"data", 2}, {"model", 4}}, "dgx_h100");
-    const auto summary = [&] { return find<QLabel>("machineSummary")->toolTip(); };
+    const auto summary = [&] { return find<QLabel>("machineDevice")->toolTip(); };
     QVERIFY2(summary().startsWith("unverified, 80.0 GiB"), qPrintable(summary()));
     auto* software = find<QComboBox>("stackChoice");
     QCOMPARE(software->currentText(), QString("shardscope"));
