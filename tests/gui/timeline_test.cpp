@@ -114,13 +114,15 @@ class TimelineTest : public WindowCase {
     config.stack = "\"megatron\"";
     open_window(compiled_plans(), config, {1280, 900});
     QVERIFY(window_->show_page("timeline"));
-    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() == 2, patience);
-    QCOMPARE(canvas()->rows()[1].stream, QString("nvlink (blocking)"));
+    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() > 1, patience);
+    size_t lane = 0;
+    while (lane < canvas()->rows().size() && canvas()->rows()[lane].stream != "nvlink (blocking)") ++lane;
+    QVERIFY(lane < canvas()->rows().size());
     int said = 0;
-    for (const TrackSlice& slice : canvas()->rows()[1].track->slices()) {
+    for (const TrackSlice& slice : canvas()->rows()[lane].track->slices()) {
       if (slice.part != TimePart::transfer || slice.end - slice.start < 0.01 * canvas()->seconds()) continue;
       const int done = plan().instructions().done_of(slice.step);
-      for (const size_t row : {size_t{0}, size_t{1}}) {
+      for (const size_t row : {size_t{0}, lane}) {
         QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(row, row == 0 ? done : slice.step));
         QVERIFY2(facts().contains("The device waits"), qPrintable(facts()));
         QVERIFY2(facts().contains("would hide"), qPrintable(facts()));
