@@ -61,6 +61,7 @@ ByteUnit byte_unit(double bytes) {
 std::string seconds_text(double seconds) {
   const double size = std::abs(seconds);
   if (size == 0) return "0 s";
+  if (size < 0.9995e-6) return three_digits(seconds * 1e9) + " ns";
   if (size < 0.9995e-3) return three_digits(seconds * 1e6) + " \u00b5s";
   if (size < 0.9995) return three_digits(seconds * 1e3) + " ms";
   for (const TimeUnit& unit : time_units)

@@ -9,7 +9,7 @@ namespace shardscope {
 // Quantities as a person reads them: three significant digits and a unit. Exact values come from exact_bytes and
 // exact_number.
 std::string bytes_text(double bytes);  // "12.3 MiB", binary units
-// "35.0 us" (with the micro sign), "240 ms", "1.92 s", "12.5 min", "5.1 days"
+// "3.11 ns", "35.0 us" (with the micro sign), "240 ms", "1.92 s", "12.5 min", "5.1 days"
 std::string seconds_text(double seconds);
 std::string flops_text(double flops);                                  // "12.3 GFLOP", decimal units
 std::string count_text(double count);                                  // "12.3 M", decimal units

@@ -201,7 +201,7 @@ void add_import(CLI::App& command, CommandLine& line) {
                "`shardrun train run.json --resume start` begins from these weights");
   import_command->callback([&line, arguments] {
     line.action = [arguments] {
-      const Plan plan = compile(plan_request(arguments->run_file.load()));
+      const Plan plan = compile(arguments->run_file.request(arguments->run_file.load()));
       import_parameters(plan, arguments->parameters, arguments->path, arguments->cast,
                         [](const std::string& text) { say(text); });
       if (!is_quiet())

@@ -50,7 +50,7 @@ struct ExportArguments {
     const RunConfig config = hosts.with_hosts(machine.with_machine(run_file.load()));
     std::vector<std::string> inputs = run_file.inputs(config);
     if (!with_plan) return {nullptr, {}, std::move(inputs), config};
-    auto plan = std::make_shared<Plan>(compile(plan_request(config), stop));
+    auto plan = std::make_shared<Plan>(compile(run_file.request(config), stop));
     return {std::move(plan), {}, std::move(inputs), {}};
   }
   ExportChoice choice() const { return {page, trace_choice(trace), picture_size(size)}; }
@@ -85,7 +85,13 @@ int export_file(const ExportArguments& arguments) {
 }
 
 int export_strategy(const ExportArguments& arguments, const StrategyFormat& format) {
-  const std::string text = format.write(portable_strategy(arguments.run_file.load()));
+  const RunConfig config = arguments.run_file.load();
+  std::string text;
+  try {
+    text = format.write(portable_strategy(config));
+  } catch (const Failure& failure) {
+    throw Failure(arguments.run_file.located(failure.errors()));
+  }
   if (arguments.out == "-") print_lines(text);
   else if (arguments.force) replace_file(arguments.out, text);
   else write_new_file(arguments.out, text);

@@ -78,8 +78,8 @@ int lint_command(const LintArguments& arguments) {
   try {
     const ProgressLine progress(fmt::format("{}: planning what could be better", arguments.run_file.file));
     const LintChoice choice{arguments.rules};
-    const Plan plan =
-        compile(plan_request(arguments.hosts.with_hosts(arguments.machine.with_machine(own))), cancel.token());
+    const Plan plan = compile(
+        arguments.run_file.request(arguments.hosts.with_hosts(arguments.machine.with_machine(own))), cancel.token());
     if (arguments.writes()) {
       FixedRun run = fix_all(plan, choice, cancel.token());
       report = std::move(run.left);

@@ -73,7 +73,7 @@ std::string machines_table() {
                    rate_text(machine.device, Precision::bf16), rate_text(machine.device, Precision::fp8), measurements,
                    links_text(machine)});
   };
-  add(std::string(host_name), host_machine(), "calibrated");
+  add(std::string(host_name), host_machine(), host_machine() == standard_host() ? "not calibrated" : "calibrated");
   for (std::string_view name : library_names()) add(std::string(name), *library_machine(name), measurements_text(name));
   return table.text();
 }

@@ -96,9 +96,9 @@ void add_plan(CLI::App& app, CommandLine& line) {
             "they run beside computation; `exposed_by_axes`: the former by mesh axes"},
            {"work", "by stage: what instructions take, each alone, by family and mesh axes: `seconds` and `count`"},
            {"stack, evidence",
-            "the software stack; the number of published measurements of its machine, their mean error, and the range "
-            "of "
-            "seconds that it gives"},
+            "the software stack; the number of published measurements of its machine; `time_error` and, where memory "
+            "was measured, `memory_error`, their mean errors, and the ranges that these give: `seconds_per_step` and "
+            "`memory`, each the prediction divided by and times 1 + the error"},
            {"tokens_per_step, tokens_per_second_per_device", "elements of the largest input of integers"},
            {"model_flops_per_step, hardware_flops_per_step, mfu, hfu", "utilisation of the devices (predictions.md)"},
            {"device_hours_per_billion_tokens, cost_per_billion_tokens",
@@ -121,7 +121,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
         return exit_ok;
       }
       const RunConfig config = hosts->with_hosts(machine->with_machine(arguments->load()));
-      const Plan plan = compile(plan_request(config));
+      const Plan plan = compile(arguments->request(config));
       if (*next) {
         print_lines(what_next_text(what_next(plan)));
         return exit_ok;

@@ -8,7 +8,7 @@
 #include "engine/export/spec_json.h"
 #include "engine/lint/lint.h"
 #include "engine/plan/host_groups.h"
-#include "engine/plan/utilisation.h"
+#include "engine/plan/prediction.h"
 
 namespace shardscope {
 
@@ -135,7 +135,12 @@ void add_utilisation(const Plan& plan, Json& json) {
   Json range = {{"measurements", evidence.measurements}};
   if (evidence.measurements > 0) {
     range["time_error"] = evidence.time_error;
-    range["seconds_per_step"] = {use.seconds / (1 + evidence.time_error), use.seconds * (1 + evidence.time_error)};
+    if (const PredictedRange seconds = seconds_range(plan))
+      range["seconds_per_step"] = {seconds->first, seconds->second};
+  }
+  if (const PredictedRange bytes = memory_range(plan)) {
+    range["memory_error"] = evidence.memory_error;
+    range["memory"] = {bytes->first, bytes->second};
   }
   json["evidence"] = std::move(range);
 }

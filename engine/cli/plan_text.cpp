@@ -10,6 +10,7 @@
 #include "engine/cli/text_table.h"
 #include "engine/lint/lint.h"
 #include "engine/plan/host_groups.h"
+#include "engine/plan/prediction.h"
 #include "engine/plan/time_causes.h"
 
 namespace shardscope {
@@ -146,6 +147,29 @@ std::string collective_table(const Plan& plan, bool each_layer) {
   return table.empty() ? "No collectives\n" : table.text();
 }
 
+// How well devices of their own are used, and how far such predictions were from measurements.
+std::string prediction_text(const Plan& plan) {
+  if (plan.machine.device.kind != DeviceKind::own) return {};
+  constexpr double billion = 1e9;
+  const Utilisation use = utilisation(plan);
+  std::string text = fmt::format("MFU {}, HFU {}", share_text(use.mfu()), share_text(use.hfu()));
+  if (use.tokens > 0) {
+    text += fmt::format("; tokens a second and device: {}; device hours for 10^9 tokens: {:.4g}",
+                        count_text(use.tokens_per_second() / use.devices), use.device_hours(billion));
+    if (const double price = plan.machine.price_per_device_hour; price > 0)
+      text += fmt::format(", which cost {:.4g}", use.device_hours(billion) * price);
+  }
+  if (const std::vector<ExposedAxes> exposed = most_exposed_by_axes(plan); !exposed.empty())
+    text += fmt::format("\nExposed communication: {}", to_string(exposed));
+  const Evidence& evidence = plan.machine.evidence;
+  if (const PredictedRange range = seconds_range(plan))
+    text += fmt::format("\nBetween {} and {} by the mean error of {}, {}", seconds_text(range->first),
+                        seconds_text(range->second), counted(evidence.measurements, "measurement"),
+                        share_text(evidence.time_error));
+  else text += fmt::format("\nUnverified: no measurements of {} as {} runs it", plan.machine.name, plan.stack.name);
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string plan_text(const Plan& plan, bool each_layer) {
@@ -156,6 +180,7 @@ std::string plan_text(const Plan& plan, bool each_layer) {
   text += fmt::format("Each device sends {} and computes {} a step, about {}\n",
                       bytes_text(plan.totals.wire_bytes_per_device), flops_text(plan.totals.flops_per_device),
                       seconds_text(plan.totals.seconds_per_step));
+  text += prediction_text(plan);
   const auto most_hidden =
       std::ranges::max_element(plan.simulation.communication, {}, &Simulation::Communication::hidden);
   if (most_hidden != plan.simulation.communication.end() && most_hidden->hidden > 0)

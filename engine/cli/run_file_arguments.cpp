@@ -124,6 +124,19 @@ RunConfig RunFileArguments::read() const {
   return specs.empty() ? config : with_specs(config, read_file(specs), specs);
 }
 
+PlanRequest RunFileArguments::request(const RunConfig& config) const {
+  try {
+    return plan_request(config);
+  } catch (const Failure& failure) {
+    const bool is_of_file = read_ && read_->config.machine == config.machine && read_->config.stack == config.stack;
+    throw Failure(is_of_file ? located(failure.errors()) : failure.errors());
+  }
+}
+
+std::vector<Error> RunFileArguments::located(std::vector<Error> errors) const {
+  return read_ ? locate_errors(std::move(errors), read_->text, file) : errors;
+}
+
 std::vector<std::string> RunFileArguments::inputs(const RunConfig& config) const {
   std::vector<std::string> paths = input_paths(config);
   for (const std::string& path : {file, specs}) {

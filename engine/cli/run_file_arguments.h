@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/compile/compile.h"
 #include "engine/config/parse.h"
 #include "engine/config/run_config.h"
 
@@ -25,6 +26,11 @@ struct RunFileArguments {
   // Paths are absolute: those of the file were relative to its folder, those of assignments to where the program runs.
   // Throws Failure with all errors, each with file, line and path where it has one.
   RunConfig load() const;
+
+  // What compile() makes the plan of. Throws Failure as plan_request(), located in FILE where the fault is of the file.
+  PlanRequest request(const RunConfig& config) const;
+  // Faults of values that FILE has, where they are in it.
+  std::vector<Error> located(std::vector<Error> errors) const;
 
   // The files that a run of `config`, which load() gave, reads: no output is written over them.
   std::vector<std::string> inputs(const RunConfig& config) const;

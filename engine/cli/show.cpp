@@ -51,7 +51,7 @@ struct ShowArguments {
       throw Failure(Error{"bad_argument", "a run file and the name of a parameter are needed", at_argument("show"),
                           "shardrun show FILE PARAM, or --mesh, --spec and --shape"});
     }
-    Plan plan = compile(plan_request(run_file.load()));
+    Plan plan = compile(run_file.request(run_file.load()));
     StoredArray array = find_stored_array(plan, parameter);
     print(array.sharding, plan.mesh, array.shape);
   }

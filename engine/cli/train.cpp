@@ -164,7 +164,7 @@ bool is_for_a_host(const Plan& plan) { return plan.machine.device.kind == Device
 
 int start_ranks(const TrainArguments& arguments) {
   const RunConfig config = arguments.config();
-  const Plan plan = compile(plan_request(config));
+  const Plan plan = compile(arguments.run_file.request(config));
   // Else each host tells.
   if (plan.training.refusal) throw Failure(*plan.training.refusal);
   if (config.hosts.empty()) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "engine/base/plural.h"
 #include "engine/machine/chosen_machine.h"
 #include "engine/machine/chosen_stack.h"
 #include "engine/machine/topology.h"
@@ -22,16 +21,18 @@ PlanRequest plan_request(const RunConfig& config) {
   PlanRequest request{config,
                       chosen_machine(config.machine, ranks_per_host(hosts_of(config)), chosen_stack(config.stack))};
   const int64_t devices = device_count(config.mesh_axes);
-  const std::optional<int64_t> limit = device_limit(request.machine.levels);
-  if (limit && devices > *limit) {
+  if (devices > Mesh::max_devices) return request;
+  try {
+    Topology(request.machine.levels, static_cast<int>(devices));
+  } catch (const Failure& failure) {
     const std::optional<MachineSize> size = machine_size(config.machine);
-    const std::string larger = with_devices(config.machine, devices);
-    throw Failure(Error{"device_count",
-                        fmt::format("the machine has {}, the mesh {}", counted(*limit, "device"), devices),
-                        size ? "machine." + size->key : "machine",
-                        fmt::format("a mesh of at most {}, or {}", *limit,
-                                    size ? fmt::format("{} {}", machine_size(larger)->number, size->key)
-                                         : "a machine whose levels count more")});
+    if (!size) throw;
+    const int64_t enough = machine_size(with_devices(config.machine, devices))->number;
+    Error missing = failure.errors().front();
+    missing.place.path = "machine." + size->key;
+    missing.hint =
+        fmt::format("a mesh of at most {}, or {} {}", *device_limit(request.machine.levels), enough, size->key);
+    throw Failure(std::move(missing));
   }
   return request;
 }

@@ -161,12 +161,16 @@ std::vector<Error> check_strategy(const RunConfig& config, const Graph* forward)
 
 std::vector<Error> at_strategy(std::vector<Error> errors, const RunConfig& config) {
   if (!config.strategy) return errors;
+  std::set<std::string> said;  // which numbers of the strategy are wrong
+  for (const Error& error : errors)
+    if (error.code == "strategy") said.insert(error.place.path);
   std::erase_if(errors, [&](Error& error) {
     if (error.place.path.empty()) return false;
     const std::string place = strategy_place(config, error.place.path);
     if (place == error.place.path) return false;
     error.place.path = place;
-    return error.code == "matches_nothing";
+    const bool follows = said.contains(place) || (place == "strategy" && error.code == "indivisible");
+    return error.code == "matches_nothing" || (follows && !said.empty());
   });
   return errors;
 }

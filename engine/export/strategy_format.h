@@ -15,7 +15,7 @@ struct PortableStrategy {
   int64_t layers = 0;       // of the model; 0: not known
   bool operator==(const PortableStrategy&) const = default;
 };
-// Throws Failure (no_strategy) of a config without one.
+// Throws Failure (no_strategy) of a config without one, and (unsaid) where its layers are cut otherwise than evenly.
 PortableStrategy portable_strategy(const RunConfig& config);
 
 // How another program is given a strategy, in arguments or in a file.

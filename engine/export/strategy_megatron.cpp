@@ -24,7 +24,13 @@ std::vector<std::string> without_units(std::vector<std::string> order, const Str
 std::string write_megatron(const PortableStrategy& portable) {
   const StrategyConfig& s = portable.strategy;
   const bool replicas_first = s.order == without_units(replicas_outermost, s);
+  const int64_t chunks = s.pipeline * s.virtual_stages;
+  const bool is_even = portable.layers % chunks == 0, with_ends = !is_even && (portable.layers + 2) % chunks == 0;
   UnsaidStrategy unsaid("Megatron");
+  unsaid.refuse(!is_even && !with_ends, s.virtual_stages > 1 ? "virtual_stages" : "pipeline",
+                fmt::format("cuts {} into stages of equally many, embedding and loss perhaps counted as one each",
+                            counted(portable.layers, "layer")),
+                fmt::format("a divisor of {} or of {}", portable.layers, portable.layers + 2));
   unsaid.refuse(s.pipeline_schedule != "1f1b", "pipeline_schedule", "has the schedule 1f1b alone", "\"1f1b\"");
   unsaid.refuse(s.fsdp > 1 && s.expert > 1, "fsdp", "splits parameters over the devices of experts as well",
                 "zero 1, or expert 1");
@@ -41,6 +47,7 @@ std::string write_megatron(const PortableStrategy& portable) {
   if (s.sequence_parallel) text += "--sequence-parallel\n";
   add("pipeline-model-parallel-size", s.pipeline);
   add("num-virtual-stages-per-pipeline-rank", s.virtual_stages);
+  if (with_ends) text += "--account-for-embedding-in-pipeline-split\n--account-for-loss-in-pipeline-split\n";
   add("context-parallel-size", s.context);
   add("expert-model-parallel-size", s.expert);
   if (replicas_first && !s.order.empty()) text += "--use-tp-pp-dp-mapping\n";

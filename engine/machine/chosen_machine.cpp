@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 #include <string_view>
 
 #include "engine/base/plural.h"
@@ -48,6 +50,51 @@ JsonNode* find_name(JsonNode& value) {
   return name && name->is(JsonNode::Kind::string) ? name : nullptr;
 }
 
+// The most compact box of so many devices in a torus; empty: there is none.
+std::vector<int64_t> box_in(std::span<const int64_t> dims, int64_t devices) {
+  if (dims.empty()) return {};
+  if (dims.size() == 1) return devices <= dims[0] ? std::vector{devices} : std::vector<int64_t>();
+  std::vector<int64_t> best;
+  for (int64_t size = 1; size <= std::min(dims[0], devices); ++size) {
+    if (devices % size != 0) continue;
+    std::vector<int64_t> box = box_in(dims.subspan(1), devices / size);
+    if (box.empty()) continue;
+    box.insert(box.begin(), size);
+    if (best.empty() || std::reduce(box.begin(), box.end()) < std::reduce(best.begin(), best.end()))
+      best = std::move(box);
+  }
+  return best;
+}
+
+// Of a machine of pods, whose innermost level is a torus and whose others are not cut; else empty.
+std::vector<int64_t> pod_of(const JsonNode& levels) {
+  std::vector<int64_t> sizes;
+  const JsonNode* dims = levels.items.size() == 2 ? levels.items.front().find("dims") : nullptr;
+  for (size_t i = 0; dims && i < dims->items.size(); ++i) sizes.push_back(dims->items[i].integer);
+  return sizes;
+}
+
+// Has a slice of so many devices in place of its pod, where that has one; its dimensions are open.
+void take_slice(JsonNode& levels, int64_t devices) {
+  JsonNode& torus = levels.items.front();
+  const std::vector<int64_t> box = box_in(pod_of(levels), devices);
+  if (box.empty() || devices >= unit_count(torus)) return;
+  for (size_t i = 0; i < box.size(); ++i) torus.find("dims")->items[i] = JsonNode::of(box[i]);
+  *torus.find("count") = JsonNode::of(devices);
+  torus.remove("wraps");
+  torus.add("wraps", JsonNode::of(false));
+}
+
+// " or a slice: 72, 75", the nearest; empty: a node is not cut.
+std::string near_slices(const JsonNode& levels, int64_t devices, int64_t of_node) {
+  const std::vector<int64_t> pod = pod_of(levels);
+  if (pod.empty() || devices > of_node) return {};
+  int64_t below = devices, above = devices;
+  while (below > 1 && box_in(pod, below).empty()) --below;
+  while (above < of_node && box_in(pod, above).empty()) ++above;
+  return fmt::format(" or a slice: {}, {}", below, above);
+}
+
 // How many units a machine has on its outermost level, by `nodes`, or by `devices`: taken out of what is changed.
 void take_size(JsonNode& changes, JsonNode& whole) {
   JsonNode* levels = whole.find("levels");
@@ -66,10 +113,11 @@ void take_size(JsonNode& changes, JsonNode& whole) {
     if (!levels || levels->items.empty()) fail("this machine is one device alone", "leave the key out");
     int64_t count = said->integer, of_node = 1;
     if (std::string_view(key) == devices_key) {
+      if (!by_nodes) take_slice(*levels, count);
       for (size_t i = 0; i + 1 < levels->items.size(); ++i) of_node *= unit_count(levels->items[i]);
       if (count % of_node != 0)
         fail(fmt::format("a node has {}, of which {} is no multiple", of_node, count),
-             fmt::format("a multiple of {}", of_node));
+             fmt::format("a multiple of {}{}", of_node, near_slices(*levels, count, of_node)));
       count /= of_node;
       if (by_nodes && *by_nodes != count)
         fail(fmt::format("{} are {}, not {}", counted(said->integer, "device"), counted(count, "node"), *by_nodes),

@@ -16,7 +16,8 @@ namespace shardscope {
 //   {"name": "dgx_h100", ...}   that machine with other values in the place of its own, at the paths that a machine
 //                               file has; levels by their names: {"levels": {"network": {"bytes_per_second": 1e9}}};
 //                               "nodes", or "devices" in all (where both, they agree): how many units its outermost
-//                               level has
+//                               level has. Fewer devices than a pod has whose links are a torus are a slice of it: the
+//                               most compact box, open along its dimensions: 64 of tpu_v5p 4 x 4 x 4
 //   {"device": {"kind": ...}}   a machine of its own, as in a machine file
 //
 // A machine that is named has the numbers that the stack reaches on it (Stack::machines) in the place of its own,

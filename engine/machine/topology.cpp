@@ -43,8 +43,8 @@ Topology::Topology(const std::vector<Level>& levels, int devices) : device_count
   const std::optional<int64_t> limit = device_limit(levels);
   if (limit && devices > *limit)
     throw Failure(Error{"device_count",
-                        fmt::format("the machine has {}, the run {}", counted(*limit, "device"), devices), "machine",
-                        "the counts of the machine's levels say how many devices there are"});
+                        fmt::format("the machine has {}, the mesh {}", counted(*limit, "device"), devices), "machine",
+                        fmt::format("a mesh of at most {}, or a machine whose levels count more", *limit)});
   std::vector<int> units(static_cast<size_t>(devices));
   std::iota(units.begin(), units.end(), 0);
   for (const Level& level : levels) {

@@ -133,7 +133,8 @@ class OverlappedTask {
         double& until = free_until[at(stream(start_at(i)))];
         const double begin = std::min(computed[at(slot_[at(done_of_[at(i)])])], until) - wanted(i);
         const auto behind = std::ranges::upper_bound(computed, begin);
-        latest = std::clamp(static_cast<int>(behind - computed.begin()) - 1, earliest_[at(i)], i);
+        latest = std::min(latest, static_cast<int>(behind - computed.begin()) - 1);
+        latest = std::max(latest, earliest_[at(i)]);
         until = computed[at(latest)];
       }
       slot_[at(i)] = std::max(latest, earliest_[at(i)]);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/units.h"
+#include "engine/plan/prediction.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 
@@ -18,6 +19,7 @@ const PlanQuantity& machine_quantity(int row) {
   switch (row) {
     case MachinesModel::time_row: return quantities::time;
     case MachinesModel::mfu_row: return quantities::mfu;
+    case MachinesModel::hfu_row: return quantities::hfu;
     case MachinesModel::tokens_row: return quantities::tokens;
     case MachinesModel::exposed_row: return quantities::exposed;
     case MachinesModel::memory_row: return quantities::memory;
@@ -30,12 +32,9 @@ const PlanQuantity& machine_quantity(int row) {
 }
 
 QString range_text(const PlanFacts& plan) {
-  const Evidence& evidence = plan.evidence;
-  if (evidence.measurements == 0) return MachinesModel::tr("unverified");
-  const double seconds = plan.totals.seconds_per_step;
-  return MachinesModel::tr("%1 to %2")
-      .arg(qt(seconds_text(seconds * (1 - evidence.time_error))),
-           qt(seconds_text(seconds * (1 + evidence.time_error))));
+  const PredictedRange range = predicted_range(plan.totals.seconds_per_step, plan.evidence.time_error);
+  if (!range) return MachinesModel::tr("unverified");
+  return MachinesModel::tr("%1 to %2").arg(qt(seconds_text(range->first)), qt(seconds_text(range->second)));
 }
 
 }  // namespace
@@ -138,6 +137,7 @@ QVariant MachinesModel::data(const QModelIndex& index, int role) const {
         return tr("Mean error of such predictions: %1, over %2 measurements.")
             .arg(qt(share_text(plan->facts->evidence.time_error)))
             .arg(plan->facts->evidence.measurements);
+      if (row == exposed_row && !plan->exposed.empty()) return qt(to_string(plan->exposed));
       return data(index, Qt::DisplayRole);
     case Qt::ForegroundRole:
       if (row == price_row) return theme().accent;
@@ -168,7 +168,7 @@ QVariant MachinesModel::headerData(int section, Qt::Orientation orientation, int
     case state_row: return is_title ? tr("State") : tr("Whether it can be planned, and fits into memory.");
     case range_row:
       return is_title ? tr("Its range")
-                      : tr("The predicted step, less and more by the mean error of such predictions.");
+                      : tr("The predicted step, divided by and times 1 + the mean error of such predictions.");
     default: return is_title ? machine_quantity(section).title() : machine_quantity(section).tip();
   }
 }

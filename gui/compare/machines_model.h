@@ -19,6 +19,7 @@ class MachinesModel : public QAbstractTableModel {
     time_row,
     range_row,
     mfu_row,
+    hfu_row,
     tokens_row,
     exposed_row,
     memory_row,

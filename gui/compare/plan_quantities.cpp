@@ -64,6 +64,13 @@ const PlanQuantity mfu{QT_TRANSLATE_NOOP("Quantity", "MFU"),
                        share_text,
                        true,
                        true};
+const PlanQuantity hfu{
+    QT_TRANSLATE_NOOP("Quantity", "HFU"),
+    QT_TRANSLATE_NOOP("Quantity", "FLOPs a second with those of what is recomputed, as a share of the devices' peak."),
+    [](const PlanFacts& plan) { return plan.use.hfu(); },
+    share_text,
+    true,
+    true};
 const PlanQuantity tokens{QT_TRANSLATE_NOOP("Quantity", "Tokens/s a device"),
                           QT_TRANSLATE_NOOP("Quantity", "Tokens a second that one device trains on."),
                           [](const PlanFacts& plan) { return plan.use.tokens_per_second() / plan.use.devices; },

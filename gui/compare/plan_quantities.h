@@ -35,7 +35,7 @@ struct PlanQuantity {
 };
 
 namespace quantities {
-extern const PlanQuantity memory, limit, sent, time, exposed, mfu, tokens, work, collectives, hours, price, cost;
+extern const PlanQuantity memory, limit, sent, time, exposed, mfu, hfu, tokens, work, collectives, hours, price, cost;
 }
 
 }  // namespace shardscope

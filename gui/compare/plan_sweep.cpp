@@ -1,5 +1,7 @@
 #include "gui/compare/plan_sweep.h"
 
+#include "engine/plan/prediction.h"
+
 #include <utility>
 
 #include "gui/document/faults.h"
@@ -11,6 +13,7 @@ SweptPlan plan_of(const PlanSource& source, SweptPlan swept, const std::stop_tok
   try {
     const Plan plan = source.plan(swept.config, stop);
     swept.facts.emplace(plan, utilisation(plan), exchanges(plan));
+    swept.exposed = most_exposed_by_axes(plan);
     swept.excess = errors_text(memory_excess(plan));
   } catch (const Failure& failure) {
     swept.error = errors_text(failure.errors());

@@ -12,9 +12,10 @@ namespace shardscope {
 // A config, and what its plan is like.
 struct SweptPlan {
   RunConfig config;
-  std::optional<PlanFacts> facts;  // none: not planned yet, or it cannot be
-  QString error;                   // why it cannot be planned
-  QString excess;                  // that it does not fit into memory
+  std::optional<PlanFacts> facts;    // none: not planned yet, or it cannot be
+  std::vector<ExposedAxes> exposed;  // with `facts`: most_exposed_by_axes()
+  QString error;                     // why it cannot be planned
+  QString excess;                    // that it does not fit into memory
 
   bool fits() const { return facts && excess.isEmpty(); }
   bool is_done() const { return facts || !error.isEmpty(); }

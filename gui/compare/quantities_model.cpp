@@ -18,7 +18,11 @@ const PlanQuantity& shown_quantity(int row) {
     case QuantitiesModel::memory_row: return quantities::memory;
     case QuantitiesModel::moved_row: return quantities::sent;
     case QuantitiesModel::time_row: return quantities::time;
+    case QuantitiesModel::exposed_row: return quantities::exposed;
     case QuantitiesModel::mfu_row: return quantities::mfu;
+    case QuantitiesModel::hfu_row: return quantities::hfu;
+    case QuantitiesModel::hours_row: return quantities::hours;
+    case QuantitiesModel::cost_row: return quantities::cost;
     case QuantitiesModel::tokens_row: return quantities::tokens;
     case QuantitiesModel::work_row: return quantities::work;
     default: return quantities::collectives;
@@ -82,11 +86,12 @@ std::optional<double> QuantitiesModel::number(int row, int column) const {
   if (row < memory_row || row >= rows) return std::nullopt;
   if (column > 0) {
     const PinnedPlan* pin = pins_.at(column - 1);
-    return pin ? std::optional(shown_quantity(row).value(*pin->facts)) : std::nullopt;
+    return pin ? shown_quantity(row).of(*pin->facts) : std::nullopt;
   }
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   const PlanIndex& index = workspace_.planner.index();
-  return plan ? std::optional(shown_quantity(row).value({*plan, index.utilisation, index.exchanges})) : std::nullopt;
+  if (!plan) return std::nullopt;
+  return shown_quantity(row).of({*plan, index.utilisation, index.exchanges});
 }
 
 QString QuantitiesModel::text(int row, int column) const {
@@ -99,11 +104,11 @@ QString QuantitiesModel::text(int row, int column) const {
   }
   if (row == mesh_row) return mesh_text(plan->mesh.axes());
   if (row == mode_row) return plan->as_written ? tr("as written") : tr("fastest");
-  const double own = *number(row, column);
-  QString text = shown_quantity(row).text(own);
-  const std::optional<double> shown = number(row, 0);
-  if (column > 0 && shown && differ(own, *shown))
-    text += "  (" + qt(signed_text(own - *shown, shown_quantity(row).format)) + ")";
+  const std::optional<double> own = number(row, column), shown = number(row, 0);
+  if (!own) return QString(QChar(0x2013));
+  QString text = shown_quantity(row).text(*own);
+  if (column > 0 && shown && differ(*own, *shown))
+    text += "  (" + qt(signed_text(*own - *shown, shown_quantity(row).format)) + ")";
   return text;
 }
 

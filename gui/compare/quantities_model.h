@@ -18,8 +18,12 @@ class QuantitiesModel : public QAbstractTableModel {
     memory_row,
     moved_row,
     time_row,
+    exposed_row,
     mfu_row,
+    hfu_row,
     tokens_row,
+    hours_row,
+    cost_row,
     work_row,
     collectives_row,
     rows

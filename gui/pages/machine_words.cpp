@@ -64,6 +64,10 @@ QString machine_device_text(const Plan& plan, int device) {
 
 QString device_summary(const Machine& machine) {
   QStringList parts;
+  if (const Evidence& evidence = machine.evidence; evidence.measurements > 0)
+    parts << tr("%1, %2 off")
+                 .arg(counted_text(evidence.measurements, "measurement"), qt(share_text(evidence.time_error)));
+  else if (machine.device.kind == DeviceKind::own) parts << tr("unverified");
   if (machine.device.memory_bytes > 0)
     parts << tr("%1 of memory").arg(qt(bytes_text(double(machine.device.memory_bytes))));
   if (!machine.device.memory.empty())

@@ -43,10 +43,7 @@ TimelineCanvas::TimelineCanvas(Workspace& workspace, QWidget* parent)
                            << KeyHelp{tr("/, F3, Shift+F3"), tr("find an instruction; next, previous")});
   scroll_->setAccessibleName(tr("Scrolls the ranks"));
   connect(scroll_, &QScrollBar::valueChanged, this, qOverload<>(&QWidget::update));
-  connect(&workspace.selection, &Selection::deviceChanged, this, [this] {
-    update();
-    emit factsChanged();
-  });
+  connect(&workspace.selection, &Selection::deviceChanged, this, &TimelineCanvas::take_device);
   connect(&workspace.selection, &Selection::stepChanged, this, &TimelineCanvas::take_step);
   connect(this, &TimeCanvas::rangeChanged, this, &TimelineCanvas::factsChanged);
 }
@@ -79,6 +76,18 @@ void TimelineCanvas::show_measured(std::shared_ptr<const MeasuredStep> measured,
 void TimelineCanvas::set_folded(bool folded) {
   folded_ = folded;
   lay_out();
+}
+
+void TimelineCanvas::take_device() {
+  const auto row = std::ranges::find_if(rows_, [&](const Row& one) { return device_of(one).has_value(); });
+  if (row != rows_.end()) show_row(size_t(row - rows_.begin()));
+  update();
+  emit factsChanged();
+}
+
+void TimelineCanvas::show_row(size_t row) {
+  if (row_top(row) < timeline_ruler || row_place(row).bottom() > height() - legend_room())
+    scroll_->setValue(scroll_->value() + int(row_top(row) - timeline_ruler - phases_height()));
 }
 
 void TimelineCanvas::take_step() {
@@ -238,9 +247,12 @@ TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
     return {is_piped ? tr("%1, stage %2").arg(row.stream).arg(row.stage) : row.stream,
             tr("exposed %1").arg(qt(seconds_text(exposed)))};
   }
-  if (row.rank < 0)
-    return {is_piped ? tr("predicted, stage %1").arg(row.stage) : tr("predicted"),
+  if (row.rank < 0) {
+    const std::optional<int> device = device_of(row);
+    const QString what = device ? tr("device %1").arg(*device) : tr("predicted");
+    return {is_piped ? tr("%1, stage %2").arg(what).arg(row.stage) : what,
             qt(seconds_text(predicted_->at(size_t(row.stage)).seconds))};
+  }
   const PartSeconds part = row.track->seconds(0, measured_->seconds);
   const bool is_late = row.rank == measured_->late_rank();
   return {(is_piped ? tr("rank %1, stage %2").arg(row.rank).arg(row.stage) : tr("rank %1").arg(row.rank)) +
@@ -248,11 +260,19 @@ TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
           tr("waits %1").arg(qt(share_text(part_of(part[size_t(TimePart::waiting)], measured_->seconds)))), is_late};
 }
 
+std::optional<int> TimelineCanvas::device_of(const Row& row) const {
+  const std::optional<int> device = plan_ && row.stream.isEmpty() ? workspace_.selection.device() : std::nullopt;
+  if (!device || *device >= plan_->mesh.device_count()) return std::nullopt;
+  const bool is_of =
+      row.rank >= 0 ? row.rank == *device : predicted_->size() > 1 && plan_->stage_of(*device) == row.stage;
+  return is_of ? device : std::nullopt;
+}
+
 void TimelineCanvas::paint_title(QPainter& painter, size_t index) const {
   const Row& row = rows_[index];
   const QRectF place = row_place(index);
   const auto [title, detail, is_late] = title_of(row);
-  const bool is_selected = row.rank >= 0 && row.rank == workspace_.selection.device();
+  const bool is_selected = device_of(row).has_value();
   painter.setPen(is_selected ? theme().accent : is_late ? theme().warning : theme().text);
   const QRectF room(4, place.y(), left_ - beside_title, place.height());
   if (place.height() < two_lines) {
@@ -405,9 +425,7 @@ void TimelineCanvas::reveal(int stage, int position) {
     if (range->first < begin() || range->second > end() || span < end() - begin())
       show_window(middle - span / 2, middle + span / 2);
   }
-  const size_t index = size_t(row - rows_.data());
-  if (row_top(index) < timeline_ruler || row_place(index).bottom() > height() - legend_room())
-    scroll_->setValue(scroll_->value() + int(row_top(index) - timeline_ruler - phases_height()));
+  show_row(size_t(row - rows_.data()));
   emit factsChanged();
 }
 

@@ -16,8 +16,9 @@
 
 namespace shardscope {
 
-// The picture of the page: a row for each stage as predicted, and beneath it one for each rank (or for the extremes of
-// each stage) as measured, each drawn from a TimelineTrack. A click selects the step, and the rank as the device.
+// The picture of the page: a row for each stage as predicted, which is that of each of its devices and has the number
+// of the selected one, and beneath it one for each rank (or for the extremes of each stage) as measured, each drawn
+// from a TimelineTrack. A click selects the step, and the rank as the device.
 class TimelineCanvas : public TimeCanvas {
   Q_OBJECT
  public:
@@ -38,6 +39,7 @@ class TimelineCanvas : public TimeCanvas {
 
   using Row = TimelineRow;
   const std::vector<Row>& rows() const { return rows_; }
+  QString title(size_t row) const { return title_of(rows_[row]).title; }
   // Where a row's time is drawn, in widget coordinates.
   QRectF row_place(size_t row) const;
   // The row in which a stage is best seen: of the selected device, else of any rank, else as predicted.
@@ -84,6 +86,8 @@ class TimelineCanvas : public TimeCanvas {
   static constexpr int least_left = 132;
 
   void lay_out();
+  void take_device();
+  void show_row(size_t row);
   void take_step();
   int phases_height() const;
   double row_top(size_t row) const;
@@ -93,6 +97,7 @@ class TimelineCanvas : public TimeCanvas {
   QString heading() const;
   void paint_heading(QPainter& painter) const;
   RowTitle title_of(const Row& row) const;
+  std::optional<int> device_of(const Row& row) const;  // the selected one, where the row is of it
   void paint_title(QPainter& painter, size_t row) const;
   QString instruction_label(const Instruction& instruction) const;
   QString label_of(const TrackSlice& slice, int stage, double room) const;

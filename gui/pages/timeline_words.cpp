@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/units.h"
+#include "engine/plan/exposed_wait.h"
 #include "gui/document/text.h"
 
 namespace shardscope {
@@ -20,6 +21,35 @@ std::vector<TrackSlice> slices_of(const TimelineRow& row, const SequenceInstruct
     slices.insert(slices.end(), row.track->slices().begin() + first, row.track->slices().begin() + last);
   }
   return slices;
+}
+
+// "all-gather over tensor of w", "einsum mlp/dot".
+QString step_title(const Plan& plan, const Instruction& instruction, const QString& name_of) {
+  const QString kind = qt(name(instruction.kind()));
+  return qt(plan.instruction_name(instruction)).startsWith(kind + ' ') ? name_of : kind + ' ' + name_of;
+}
+
+// What a device waits for in a predicted step, and what would hide it.
+QString waiting_facts(const Plan& plan, int stage, const ExposedWait& exposed) {
+  const SequenceInstructions steps = plan.instructions(stage);
+  const auto named = [&](int position) { return short_name(plan.instruction_name(steps[position])); };
+  QStringList words{
+      QObject::tr("The device waits %1 of the %2 that it takes (%3).")
+          .arg(qt(seconds_text(exposed.seconds)), qt(seconds_text(exposed.transfer)), qt(exposed.stream))};
+  if (exposed.operand >= 0) words << QObject::tr("It moves what %1 makes.").arg(named(exposed.operand));
+  if (exposed.user >= 0) words << QObject::tr("%1 needs it.").arg(named(exposed.user));
+  if (exposed.longest < 0) {
+    words << QObject::tr("Nothing of its task is independent of it: only work of another microbatch would hide it.");
+    return words.join(' ');
+  }
+  const QString hidden = qt(seconds_text(std::min(exposed.seconds, exposed.independent)));
+  const QString independent = qt(seconds_text(exposed.independent));
+  words << (exposed.setting.empty()
+                ? QObject::tr("Independent work of its task, %1 (%2 and others), would hide %3, issued meanwhile.")
+                      .arg(independent, named(exposed.longest), hidden)
+                : QObject::tr("Independent work of its task, %1 (%2 and others), would hide %3, if %4 let it.")
+                      .arg(independent, named(exposed.longest), hidden, qt(exposed.setting)));
+  return words.join(' ');
 }
 
 }  // namespace
@@ -45,7 +75,7 @@ QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessa
   const int start = steps.start_of(slice.step);
   const Instruction& instruction = steps[start];
   const double predicted = plan.seconds(start, row.stage);
-  QStringList lines{QString("%1 %2").arg(qt(name(instruction.kind())), qt(plan.instruction_name(instruction)))};
+  QStringList lines{step_title(plan, instruction, qt(plan.instruction_name(instruction)))};
   lines << QObject::tr("predicted %1").arg(qt(seconds_text(predicted)));
   if (!row.stream.isEmpty()) {
     PartSeconds sum{};
@@ -82,10 +112,13 @@ QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRo
   const SequenceInstructions steps = plan.instructions(row.stage);
   const int start = steps.start_of(position);
   const Instruction& instruction = steps[start];
-  const QString title =
-      QString("%1 %2").arg(qt(name(instruction.kind())), short_name(plan.instruction_name(instruction)));
+  const QString title = step_title(plan, instruction, short_name(plan.instruction_name(instruction)));
   const QString predicted = qt(seconds_text(plan.seconds(start, row.stage)));
-  if (row.rank < 0) return QObject::tr("%1: predicted %2").arg(title, predicted);
+  if (row.rank < 0) {
+    const std::optional<ExposedWait> exposed = exposed_wait(plan, row.stage, position);
+    return QObject::tr("%1: predicted %2").arg(title, predicted) +
+           (exposed ? ". " + waiting_facts(plan, row.stage, *exposed) : QString());
+  }
   PartSeconds sum{};
   for (const TrackSlice& slice : slices_of(row, steps, position)) sum[size_t(slice.part)] += slice.end - slice.start;
   if (!is_communication(instruction.kind()))

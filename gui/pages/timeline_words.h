@@ -27,7 +27,8 @@ QString step_heading(const MeasuredStep& measured, int64_t step, double predicte
 // All that is known of the instruction that a slice of a row is of, for its tool tip.
 QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessage* trace, const TimelineRow& row,
                   int slice);
-// An instruction on a row in a line: when it was done, and who waited for whom.
+// An instruction on a row in a line: when it was done, and who waited for whom; of exposed communication that is
+// predicted what it waits for, and what would hide it.
 QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRow& row, int position);
 // How the time of a range is spent; where ranks were measured, on these alone.
 QString range_facts(std::span<const TimelineRow> rows, std::pair<double, double> range);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/units.h"
+#include "engine/plan/prediction.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
@@ -11,9 +12,11 @@
 namespace shardscope {
 namespace {
 
+constexpr double billion = 1e9;
+
 // What the step time means, and how far such predictions were from measurements.
-QString utilisation_text(const Plan& plan, const Utilisation& use) {
-  constexpr double billion = 1e9;
+QString utilisation_text(const Plan& plan, const PlanIndex& index) {
+  const Utilisation& use = index.utilisation;
   QString text;
   if (use.mfu() > 0)
     text += "\n" + Verdict::tr("MFU %1 %, HFU %2 %").arg(100 * use.mfu(), 0, 'f', 1).arg(100 * use.hfu(), 0, 'f', 1);
@@ -24,17 +27,52 @@ QString utilisation_text(const Plan& plan, const Utilisation& use) {
     if (const double price = plan.machine.price_per_device_hour; price > 0)
       text += Verdict::tr(", which cost %1").arg(use.device_hours(billion) * price, 0, 'g', 4);
   }
+  if (const std::string exposed = to_string(most_exposed_by_axes(plan)); !exposed.empty())
+    text += "\n" + Verdict::tr("exposed communication: %1").arg(qt(exposed));
   if (const Evidence& evidence = plan.machine.evidence; evidence.measurements > 0)
     text += "\n" + Verdict::tr("as %1 runs it; mean error %2 % over %3 measurements")
                        .arg(qt(plan.stack.name))
                        .arg(100 * evidence.time_error, 0, 'f', 1)
                        .arg(evidence.measurements);
+  else
+    text +=
+        "\n" +
+        Verdict::tr("unverified: no measurements of %1 as %2 runs it").arg(qt(plan.machine.name), qt(plan.stack.name));
   return text;
+}
+
+QString memory_text(const Plan& plan) {
+  const PredictedRange range = memory_range(plan);
+  QString text = qt(exact_bytes(double(plan.totals.device_bytes)));
+  if (range)
+    text += "\n" + Verdict::tr("%1 to %2 by the mean error of such predictions, %3 %")
+                       .arg(qt(bytes_text(range->first)), qt(bytes_text(range->second)))
+                       .arg(100 * plan.machine.evidence.memory_error, 0, 'f', 1);
+  return text;
+}
+
+// ", 10.5 s to 11.6 s".
+QString range_text(const Plan& plan) {
+  const PredictedRange range = seconds_range(plan);
+  if (!range) return {};
+  return Verdict::tr(", %1 to %2").arg(qt(seconds_text(range->first)), qt(seconds_text(range->second)));
+}
+
+// "MFU 24.7 %, 956 ms exposed, 7,465 for 10^9 tokens": what is known of it.
+QString use_text(const Plan& plan, const Utilisation& use) {
+  QStringList parts;
+  if (use.mfu() > 0) parts << Verdict::tr("MFU %1").arg("<b>" + qt(share_text(use.mfu())) + "</b>");
+  if (const double exposed = plan.simulation.most_exposed(); exposed > 0)
+    parts << Verdict::tr("%1 exposed").arg("<b>" + qt(seconds_text(exposed)) + "</b>");
+  if (const double price = plan.machine.price_per_device_hour; price > 0 && use.tokens > 0)
+    parts << Verdict::tr("%1 for 10\u2079 tokens")
+                 .arg("<b>" + QString::number(use.device_hours(billion) * price, 'g', 4) + "</b>");
+  return parts.join(", ");
 }
 
 constexpr int difference_ms = 6000;
 constexpr size_t most_reported = 6;  // warnings in a tool tip
-enum Field { state_field, memory_field, moved_field, time_field, planning_field, field_count };
+enum Field { state_field, memory_field, moved_field, time_field, use_field, planning_field, field_count };
 
 QString bold(const QString& text) { return "<b>" + text + "</b>"; }
 
@@ -115,14 +153,19 @@ void Verdict::refresh(bool with_difference) {
   const PlanTotals& now = plan->totals;
   const PlanTotals& old = difference ? *before : now;
   show_number(memory_field, double(now.device_bytes), double(old.device_bytes), difference, bytes_text,
-              tr("%1 on the heaviest device"), qt(exact_bytes(double(now.device_bytes))));
+              tr("%1 on the heaviest device"), memory_text(*plan));
   show_number(moved_field, now.wire_bytes_per_device, old.wire_bytes_per_device, difference, bytes_text,
               tr("%1 sent a step"),
               tr("%1 sent by each device in a step, %2 a device")
                   .arg(qt(exact_bytes(now.wire_bytes_per_device)), qt(flops_text(now.flops_per_device))));
-  show_number(time_field, now.seconds_per_step, old.seconds_per_step, difference, seconds_text, tr("about %1 a step"),
-              tr("predicted for %1: %2 s").arg(qt(plan->machine.name)).arg(now.seconds_per_step, 0, 'f', 6) +
-                  utilisation_text(*plan, planner.index().utilisation));
+  const QString facts = tr("predicted for %1: %2 s").arg(qt(plan->machine.name)).arg(now.seconds_per_step, 0, 'f', 6) +
+                        utilisation_text(*plan, planner.index());
+  show_number(time_field, now.seconds_per_step, old.seconds_per_step, difference, seconds_text,
+              tr("about %1 a step") + range_text(*plan), facts);
+  const QString use = use_text(*plan, planner.index().utilisation);
+  fields_[use_field]->setText(use);
+  fields_[use_field]->setToolTip(facts);
+  fields_[use_field]->setVisible(!use.isEmpty());
   fields_[planning_field]->setText(tr("%1 to plan").arg(qt(seconds_text(plan->planning_milliseconds / 1000))));
   fields_[planning_field]->show();
 }

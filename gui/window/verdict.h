@@ -9,7 +9,8 @@
 
 namespace shardscope {
 
-// The status line: the plan's verdict in five fields, and for some seconds after an edit what the edit changed in each.
+// The status line: the plan's verdict in six fields, and for some seconds after an edit what the edit changed in
+// each.
 class Verdict : public QObject {
   Q_OBJECT
  public:

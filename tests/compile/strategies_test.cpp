@@ -91,14 +91,17 @@ class StrategiesTest : public QObject {
     QTest::newRow("data") << "data" << 3 << "near: 1, 2, 4, 8";
     QTest::newRow("context") << "context" << 5 << "near: 2, 4, 8, 16";
     QTest::newRow("expert") << "expert" << 2 << "1";
+    QTest::newRow("microbatch_size") << "microbatch_size" << 3 << "near: 1, 2, 4, 8";
   }
   void impossible_numbers_say_why_and_what_is_near() {
     QFETCH(QString, key);
     QFETCH(int, value);
     QFETCH(QString, near);
     StrategyConfig strategy;
-    *find_degree(strategy, key.toStdString()) = value;
+    if (int64_t* degree = find_degree(strategy, key.toStdString())) *degree = value;
+    else strategy.microbatch_size = value;
     const std::vector<Error> errors = validate(run_of("llama_tiny", strategy));
+    QVERIFY2(errors.size() == 1, to_string(errors.back()).c_str());
     const auto at =
         std::ranges::find(errors, "strategy." + key.toStdString(), [](const Error& error) { return error.place.path; });
     QVERIFY(at != errors.end());

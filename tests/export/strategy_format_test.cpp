@@ -63,6 +63,25 @@ class StrategyFormatTest : public QObject {
     QVERIFY2(written > 50 && refused > 50, qPrintable(QString("%1 %2").arg(written).arg(refused)));
   }
 
+  // 126 layers in 16 stages are 8 for each with embedding and loss, as Llama 3.1 405B has them.
+  void stages_of_megatron_have_equally_many_layers_or_count_embedding_and_loss() {
+    PortableStrategy portable;
+    portable.strategy.pipeline = 16;
+    portable.strategy.recompute = "none";
+    portable.strategy.microbatch_size = 1;
+    portable.batch_size = 64;
+    const StrategyFormat& megatron = *find_strategy_format("megatron");
+    const auto counts_ends = [&](int64_t layers) {
+      portable.layers = layers;
+      return megatron.write(portable).find("--account-for-loss-in-pipeline-split") != std::string::npos;
+    };
+    QVERIFY(!counts_ends(128) && counts_ends(126));
+    portable.layers = 120;
+    const Error error = error_of([&] { megatron.write(portable); });
+    QCOMPARE(error.place.path, std::string("strategy.pipeline"));
+    QVERIFY2(error.hint.find("120") != std::string::npos, error.hint.c_str());
+  }
+
   void what_people_write_is_read() {
     const char* script = R"(#!/bin/bash
 GPUS=64

@@ -111,12 +111,15 @@ class CompareTest : public WindowCase {
     open_window(compiled_plans(), made::small_gpt(2, 4, 1));
     QVERIFY(window_->show_page("compare"));
     const PlanTotals before = plan().totals;
+    const double exposed = plan().simulation.most_exposed();
+    QCOMPARE(cell("comparedPlans", QuantitiesModel::cost_row, 0), QString(QChar(0x2013)));
     pins().pin();
     set_axis_size(document(), 0, 2);
     settle();
     const PlanTotals now = plan().totals;
     const std::vector<std::tuple<int, double, double, std::string (*)(double)>> rows{
         {QuantitiesModel::moved_row, before.wire_bytes_per_device, now.wire_bytes_per_device, bytes_text},
+        {QuantitiesModel::exposed_row, exposed, plan().simulation.most_exposed(), seconds_text},
         {QuantitiesModel::time_row, before.seconds_per_step, now.seconds_per_step, seconds_text}};
     for (const auto& [row, then, shown, text] : rows) {
       QVERIFY(then != shown);

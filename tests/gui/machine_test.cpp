@@ -7,7 +7,9 @@
 #include <QTreeView>
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "engine/config/strategy.h"
+#include "engine/plan/prediction.h"
 #include "gui/pages/machine_page.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
@@ -58,6 +60,8 @@ class MachinePageTest : public QObject {
 
   void the_software_that_runs_the_plan_is_chosen_and_undone() {
     open({{"data", 2}, {"model", 4}}, "dgx_h100");
+    const auto summary = [&] { return find<QLabel>("machineDevice")->toolTip(); };
+    QVERIFY2(summary().startsWith("unverified, 80.0 GiB"), qPrintable(summary()));
     auto* software = find<QComboBox>("stackChoice");
     QCOMPARE(software->currentText(), QString("shardscope"));
     const double before = workspace().planner.plan()->totals.seconds_per_step;
@@ -66,6 +70,8 @@ class MachinePageTest : public QObject {
     settle();
     QCOMPARE(workspace().planner.plan()->stack.name, std::string("megatron"));
     QVERIFY(workspace().planner.plan()->totals.seconds_per_step != before);
+    const Evidence& evidence = workspace().planner.plan()->machine.evidence;
+    QVERIFY2(summary().startsWith(QString("%1 measurements, ").arg(evidence.measurements)), qPrintable(summary()));
     document().undo_stack().undo();
     settle();
     QCOMPARE(software->currentText(), QString("shardscope"));
@@ -86,6 +92,29 @@ class MachinePageTest : public QObject {
   void cleanup() {
     document().reset(document().config(), {});
     window_.reset();
+  }
+
+  void the_status_line_has_range_utilisation_exposed_communication_and_cost() {
+    open({{"data", 2}, {"model", 4}}, "dgx_h100");
+    QVERIFY2(window_->verdict()->text().count(" to ") == 1, qPrintable(window_->verdict()->text()));  // "to plan"
+    QVERIFY(window_->findChild<QLabel*>("verdict3")->toolTip().contains("unverified"));
+    RunConfig config = document().config();
+    config.machine = R"({"name": "dgx_h100", "price_per_device_hour": 2})";
+    config.stack = "\"megatron\"";
+    document().edit(config, "a stack and a price");
+    settle();
+    const Plan& plan = *workspace().planner.plan();
+    const Utilisation use = utilisation(plan);
+    const PredictedRange range = seconds_range(plan);
+    QVERIFY(range && range->first < plan.totals.seconds_per_step && plan.totals.seconds_per_step < range->second);
+    const QString line = window_->verdict()->text();
+    for (const std::string& part :
+         {seconds_text(range->first) + " to " + seconds_text(range->second), "MFU " + share_text(use.mfu()),
+          seconds_text(plan.simulation.most_exposed()) + " exposed",
+          QString::number(2 * use.device_hours(1e9), 'g', 4).toStdString() + " for 10\u2079 tokens"})
+      QVERIFY2(line.contains(QString::fromStdString(part)), qPrintable(line + "\n" + QString::fromStdString(part)));
+    QVERIFY(window_->findChild<QLabel*>("verdict4")->toolTip().contains(" over model"));
+    QVERIFY(window_->width() <= 1280);
   }
 
   void a_name_is_found_by_a_part_of_it_and_undone() {

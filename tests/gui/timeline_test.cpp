@@ -106,6 +106,42 @@ class TimelineTest : public WindowCase {
     QVERIFY(!page()->findChild<QComboBox*>("timelineStep")->isVisible());
   }
 
+  // On its lane and on the stage's own row alike.
+  void a_click_on_exposed_communication_says_what_it_waits_for_and_what_would_hide_it() {
+    RunConfig config = load_preset("llama_tiny");
+    config.sharding.mode = LayoutMode::as_written;
+    config.machine = machine_choice("dgx_h100");
+    config.stack = "\"megatron\"";
+    open_window(compiled_plans(), config, {1280, 900});
+    QVERIFY(window_->show_page("timeline"));
+    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() > 1, patience);
+    size_t lane = 0;
+    while (lane < canvas()->rows().size() && canvas()->rows()[lane].stream != "nvlink (blocking)") ++lane;
+    QVERIFY(lane < canvas()->rows().size());
+    const auto length = [](const TrackSlice& slice) {
+      return slice.part == TimePart::transfer ? slice.end - slice.start : 0;
+    };
+    const TrackSlice exposed = std::ranges::max(canvas()->rows()[lane].track->slices(), {}, length);
+    QVERIFY(length(exposed) > 0);
+    canvas()->show_window(exposed.start - length(exposed), exposed.end + length(exposed));
+    const int done = plan().instructions().done_of(exposed.step);
+    for (const auto& [row, position] : {std::pair(size_t{0}, done), {lane, int(exposed.step)}}) {
+      QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(row, position));
+      QVERIFY2(facts().contains("The device waits"), qPrintable(facts()));
+      QVERIFY2(facts().contains("would hide"), qPrintable(facts()));
+    }
+  }
+
+  void the_stage_of_the_selected_device_is_marked_and_seen() {
+    open_window(compiled_plans(), made::piped_gpt(4, 2, 1, 4), {1280, 900});
+    QVERIFY(window_->show_page("timeline"));
+    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() == 2, patience);
+    selection().select_device(3);
+    QVERIFY(plan().stage_of(3) == 1);
+    QCOMPARE(canvas()->title(1), QString("device 3, stage 1"));
+    QCOMPARE(canvas()->title(0), QString("predicted, stage 0"));
+  }
+
   void every_rank_has_a_row_of_the_step_that_is_chosen() {
     run_three_steps();
     auto* choice = page()->findChild<QComboBox*>("timelineStep");

@@ -3,6 +3,7 @@
 #include <QTest>
 #include <algorithm>
 
+#include "engine/config/strategy.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
 
@@ -34,6 +35,21 @@ class WhatNextTest : public QObject {
           QVERIFY(notch.after.seconds >= next.notches[i - 1].after.seconds);
       }
     }
+  }
+
+  // 0 would be all rows at once.
+  void microbatches_of_one_row_are_not_cut_again() {
+    StrategyConfig strategy;
+    strategy.data = 2;
+    strategy.microbatch_size = 1;
+    const SystemPreset& small = *std::ranges::find(system_presets(), "nnx_gpt2", &SystemPreset::name);
+    const Plan plan = compile({with_strategy(system_run(small.name, small.small), strategy), reference_host()});
+    const WhatNext next = what_next(plan);
+    const auto has = [&](const char* setting) {
+      return std::ranges::count(next.notches, Settings{setting}, &Notch::settings) > 0;
+    };
+    QVERIFY(has("strategy.microbatch_size=2"));
+    QVERIFY(!has("strategy.microbatch_size=0"));
   }
 
   void rematerialisation_is_a_notch_that_saves_memory() {

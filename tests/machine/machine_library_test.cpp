@@ -91,6 +91,29 @@ class MachineLibraryTest : public QObject {
     }
   }
 
+  // Open along its dimensions unless the run file says otherwise.
+  void fewer_devices_than_a_pod_are_a_compact_slice_of_it() {
+    const auto torus = [](const std::string& json) { return chosen_machine(json, {}).levels.front(); };
+    const Level cube = torus(R"({"name": "tpu_v5p", "devices": 64})");
+    QCOMPARE(cube.dims, (std::vector<int>{4, 4, 4}));
+    QCOMPARE(cube.count, std::vector<int>{64});
+    QCOMPARE(torus(R"({"name": "tpu_v5e", "devices": 32})").dims, (std::vector<int>{4, 8}));
+    QCOMPARE(torus(R"({"name": "tpu_v5e", "devices": 256})").dims, (std::vector<int>{16, 16}));
+    const auto ring_seconds = [](const std::string& json, int devices) {
+      const MachinePrices prices(chosen_machine(json, {}), devices);
+      const Mesh mesh({{"inner", devices}});
+      return prices.collective_seconds(InstructionKind::all_gather, 1e9, prices.place(mesh, {0}));
+    };
+    const std::string v5p = R"({"name": "tpu_v5p", "devices": 64)", wraps = R"(, "levels": {"ici": {"wraps": true}}})";
+    QVERIFY(ring_seconds(v5p + wraps, 64) < 0.6 * ring_seconds(v5p + "}", 64));
+    const std::string pod = R"({"name": "tpu_v5e", "devices": 256)";
+    QCOMPARE(ring_seconds(pod + "}", 256), ring_seconds(pod + wraps, 256));
+    const std::string fault = fault_of(R"({"name": "tpu_v5p", "devices": 74})");
+    QVERIFY2(fault.find("machine.devices: a node has 8960") == 0 && fault.find("slice: 72, 75") != std::string::npos,
+             fault.c_str());
+    QVERIFY(fault_of(R"({"name": "tpu_v5p", "devices": 8961})").find("a multiple of 8960") != std::string::npos);
+  }
+
   void what_cannot_be_is_said_at_its_place() {
     QVERIFY(fault_of(R"("dgx_h10")").find("dgx_h100") != std::string::npos);
     QVERIFY(fault_of(R"({"name": "dgx_h100", "devices": 12})").find("machine.devices: a node has 8") == 0);

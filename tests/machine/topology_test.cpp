@@ -90,7 +90,7 @@ class TopologyTest : public QObject {
     QCOMPARE(code_of({{4, 3, 1}, {}}, 8), std::string());
     QCOMPARE(code_of({{4, 3, 1}, {}}, 9), std::string("device_count"));
     QCOMPARE(code_of({{4}, {}}, 1000), std::string());
-    QVERIFY(error_of([] { Topology(levels_of({{4}}), 5); }).message.find("has 4 devices, the run 5") !=
+    QVERIFY(error_of([] { Topology(levels_of({{4}}), 5); }).message.find("has 4 devices, the mesh 5") !=
             std::string::npos);
   }
 };

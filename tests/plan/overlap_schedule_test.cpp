@@ -56,6 +56,34 @@ RandomProgram layers(int count) {
   return one;
 }
 
+// Compute, gather what no one needs, then gather twice, in no time and in a second, what it gave, for another compute.
+RandomProgram chain() {
+  RandomProgram one;
+  one.program.groups.resize(2);
+  one.program.groups[1].push_back(1);
+  one.program.tasks.push_back({"forward", Phase::forward, {}, {}, {}});
+  one.seconds.tasks = {{1, 1, 0, 0, 0, 1, 0, 2}};
+  one.program.values.resize(6);
+  for (ProgramValue& value : one.program.values) value.moved = true;
+  one.task().inputs = {0};
+  const auto gather = [&](int from, int to) {
+    CollectiveStart start;
+    start.operands = {from};
+    start.destinations = {to};
+    start.axes = one.program.groups[1];
+    const CollectiveDone done{start.kind, one.task().size(), {to}};
+    one.task().instructions.push_back({Phase::forward, no_id, start});
+    one.task().instructions.push_back({Phase::forward, no_id, done});
+  };
+  one.task().instructions.push_back({Phase::forward, no_id, Compute{{0, 0}, {1}}});
+  gather(0, 5);
+  gather(1, 2);
+  gather(2, 3);
+  one.task().instructions.push_back({Phase::forward, no_id, Compute{{3, 3}, {4}}});
+  one.program.sequences = {make_sequence(Purpose::train_step, {{0}}, one.program.tasks)};
+  return one;
+}
+
 }  // namespace
 
 class OverlapScheduleTest : public QObject {
@@ -72,6 +100,15 @@ class OverlapScheduleTest : public QObject {
     std::vector<int> order;
     for (int place = 0; place < one.task().size(); ++place) order.push_back(one.task().order.index(place));
     QVERIFY((order == std::vector<int>{0, 3, 1, 2, 4, 6, 5, 7, 9, 8, 10, 11}));
+  }
+
+  void a_start_comes_before_all_that_was_moved_ahead_and_needs_it() {
+    RandomProgram one = chain();
+    const IssueOrder order = overlapped_orders(one.program, one.graph, one.seconds, streams_of(true), 1)[0];
+    std::vector<int> place(static_cast<size_t>(one.task().size()));
+    for (int at = 0; at < one.task().size(); ++at) place[static_cast<size_t>(order.index(at))] = at;
+    const std::vector<int> needed = {place[0], place[3], place[4], place[5], place[6], place[7]};
+    QVERIFY(std::ranges::is_sorted(needed));
   }
 
   void every_order_is_sound_and_what_may_not_overlap_keeps_its_place() {

@@ -410,6 +410,7 @@ class GeometryTest : public QObject {
     QCOMPARE(seconds_text(1.9234), std::string("1.92 s"));
     QCOMPARE(seconds_text(0.2404), std::string("240 ms"));
     QCOMPARE(seconds_text(35e-6), std::string("35.0 \u00b5s"));
+    QCOMPARE(seconds_text(3.107e-9), std::string("3.11 ns"));
     QCOMPARE(seconds_text(437985), std::string("5.1 days"));
     QCOMPARE(seconds_text(751), std::string("12.5 min"));
     QCOMPARE(seconds_text(599), std::string("599 s"));

@@ -7,6 +7,7 @@
 #include "engine/compile/compile.h"
 #include "engine/compile/file_paths.h"
 #include "engine/graph/graph.h"
+#include "engine/machine/chosen_machine.h"
 #include "engine/machine/host_machine.h"
 #include "tests/program/made_instruction.h"
 #include "tests/test_program.h"
@@ -289,6 +290,27 @@ class TimelineTest : public QObject {
       const double waited = predicted.track.seconds(slice.start, slice.end)[size_t(TimePart::transfer)];
       const double expected = slice.part == TimePart::transfer ? slice.end - slice.start : 0;
       QVERIFY(std::abs(waited - expected) < 1e-9 * predicted.seconds);
+    }
+  }
+
+  // Of Megatron tensor parallelism within a host, which computation waits for, and data parallelism over the cards.
+  void each_level_of_a_machine_has_a_lane_with_its_name_also_where_nothing_is_hidden() {
+    RunConfig config = load_run_file(SHARDSCOPE_SOURCE_DIR "/presets/llama_tiny.json");
+    config.mesh_axes = {{"data", 2}, {"model", 8}};
+    config.sharding.mode = LayoutMode::as_written;
+    config.machine = machine_choice("dgx_h100");
+    for (const auto& [stack, within] : {std::pair("shardscope", "nvlink"), {"megatron", "nvlink (blocking)"}}) {
+      config.stack = '"' + std::string(stack) + '"';
+      const Plan plan = compile(plan_request(config));
+      const PredictedStep predicted = predicted_step(plan);
+      std::vector<std::string> names;
+      double exposed = 0;
+      for (const PredictedStep::Stream& lane : predicted.streams) {
+        names.push_back(lane.name);
+        exposed += lane.track.seconds(0, predicted.seconds)[size_t(TimePart::transfer)];
+      }
+      QCOMPARE(names, (std::vector<std::string>{within, "infiniband"}));
+      QVERIFY(std::abs(exposed - plan.simulation.communication[0].exposed) < 1e-9 * predicted.seconds);
     }
   }
 

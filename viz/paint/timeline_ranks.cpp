@@ -1,8 +1,10 @@
 #include "viz/paint/timeline_ranks.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "engine/machine/topology.h"
 #include "viz/paint/pipeline_geometry.h"
 
 namespace shardscope {
@@ -100,6 +102,36 @@ void add_transfer(const TransferSpan& transfer, std::span<const TimeSpan> waits,
   add(span.end, TimePart::hidden);
 }
 
+// On cores that ranks share nothing runs beside computation but what goes between hosts.
+bool has_lanes(const Plan& plan, int stage) {
+  const bool own_devices = plan.machine.device.kind == DeviceKind::own && !plan.machine.levels.empty();
+  return own_devices || plan.simulation.communication.at(size_t(stage)).hidden > 0;
+}
+
+// By stream and the level that the members of the collective's group differ in.
+std::vector<PredictedStep::Stream> lanes_of(const Plan& plan, int stage, std::span<const TimeSpan> waits) {
+  const Topology topology(plan.machine.levels, plan.mesh.device_count());
+  const SequenceInstructions steps = plan.instructions(stage);
+  const int device = plan.devices_of_stage(stage).front();
+  std::map<std::vector<AxisIndex>, int> levels;
+  std::map<std::pair<int, int>, std::vector<TrackSlice>> slices;
+  for (const TransferSpan& transfer : plan.simulation.transfers.at(size_t(stage))) {
+    const AxisList& list = steps[transfer.position].axes();
+    const std::vector<AxisIndex> axes(list.begin(), list.end());
+    const auto [level, is_new] = levels.try_emplace(axes, 0);
+    if (is_new) level->second = topology.level_of(plan.mesh.group(device, axes));
+    add_transfer(transfer, waits, slices[{level->second, transfer.stream}]);
+  }
+  std::vector<PredictedStep::Stream> lanes;
+  for (auto& [key, of_lane] : slices) {
+    const auto& [level, stream] = key;
+    const std::string& name = plan.simulation.streams[size_t(stream)];
+    const std::string& of_level = level < 0 ? name : plan.machine.levels[size_t(level)].name;
+    lanes.push_back({of_level == name ? name : of_level + " (blocking)", TimelineTrack(std::move(of_lane))});
+  }
+  return lanes;
+}
+
 }  // namespace
 
 PredictedStep predicted_step(const Plan& plan, int stage) {
@@ -120,13 +152,7 @@ PredictedStep predicted_step(const Plan& plan, int stage) {
     phases.back().end = predicted.seconds = end;
   }
   predicted.track = TimelineTrack(std::move(slices));
-  if (plan.simulation.communication.at(size_t(stage)).hidden == 0) return predicted;
-  std::vector<std::vector<TrackSlice>> of_stream(plan.simulation.streams.size());
-  for (const TransferSpan& transfer : plan.simulation.transfers.at(size_t(stage)))
-    add_transfer(transfer, waits, of_stream[size_t(transfer.stream)]);
-  for (size_t stream = 0; stream < of_stream.size(); ++stream)
-    if (!of_stream[stream].empty())
-      predicted.streams.push_back({plan.simulation.streams[stream], TimelineTrack(std::move(of_stream[stream]))});
+  if (has_lanes(plan, stage)) predicted.streams = lanes_of(plan, stage, waits);
   return predicted;
 }
 

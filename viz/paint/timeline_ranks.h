@@ -21,14 +21,15 @@ struct PhaseSpan {
 // stage waits between them. A collective's start, which takes no time, is no slice.
 struct PredictedStep {
   // The transfers over one level of the machine, as slices of their collectives' starts: of part `transfer` while the
-  // stage waits for a collective (exposed), else `hidden`.
+  // stage waits for a collective (exposed), else `hidden`. Those that the plan's stack lets nothing run beside have a
+  // lane of their own: "nvlink (blocking)".
   struct Stream {
     std::string name;
     TimelineTrack track;
   };
 
   TimelineTrack track;
-  std::vector<Stream> streams;  // where collectives run beside what the stage computes
+  std::vector<Stream> streams;  // on devices of their own, or where collectives run beside what the stage computes
   std::vector<PhaseSpan> phases;
   double seconds = 0;
 };

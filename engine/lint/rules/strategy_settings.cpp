@@ -39,9 +39,11 @@ Settings by_strategy(const LintSubject& subject, Settings settings) {
     else if (path == "pipeline.schedule") own = "strategy.pipeline_schedule=" + value;
     else if (path == "schedule.rematerialise" && !strategy.recompute.empty())
       own = "strategy.recompute=" + recompute_of(value);
-    else if (path == "schedule.microbatches" && strategy.microbatch_size > 0)
-      own = fmt::format("strategy.microbatch_size={}", batch_size(config) / (std::stoll(value) * strategy.replicas()));
-    else own += "=" + value;
+    else if (path == "schedule.microbatches" && strategy.microbatch_size > 0) {
+      const int64_t rows = batch_size(config) / (std::stoll(value) * strategy.replicas());
+      if (rows == 0) return {};
+      own = fmt::format("strategy.microbatch_size={}", rows);
+    } else own += "=" + value;
     list.push_back(std::move(own));
   }
   return list;
