@@ -361,6 +361,29 @@ class TimelineTest : public QObject {
     paint_track(image, QRect(-20, 2, 40, 4), track, 0, 40, ink);  // what is beyond the picture is not painted
     QCOMPARE(image.pixel(5, 2), of_step[1]);
   }
+
+  void what_is_exposed_for_less_than_a_pixel_is_as_high_as_its_share_in_its_own_colour() {
+    const std::vector<QRgb> of_step{qRgb(200, 0, 0), qRgb(0, 200, 0)};
+    const TrackInk ink{of_step,         qRgb(0, 0, 0), qRgb(100, 100, 100), qRgb(100, 100, 100),
+                       qRgb(0, 0, 200), qRgb(1, 2, 3)};
+    const TimelineTrack track({{0.2, 0.9, 1, TimePart::transfer},
+                               {1.2, 1.3, 0, TimePart::hidden},
+                               {1.3, 1.32, 1, TimePart::transfer},
+                               {2, 3, 1, TimePart::transfer},
+                               {3, 4, 0, TimePart::hidden}});
+    QImage image(4, 20, QImage::Format_RGB32);
+    paint_track(image, image.rect(), track, 0, 4, ink);
+    const auto height = [&](int x, QRgb color) {
+      int pixels = 0;
+      while (pixels < image.height() && image.pixel(x, image.height() - 1 - pixels) == color) ++pixels;
+      return pixels;
+    };
+    QCOMPARE(height(0, of_step[1]), 14);
+    QCOMPARE(image.pixel(0, 0), ink.background);
+    QCOMPARE(height(1, ink.transfer), 2);
+    QCOMPARE(height(2, of_step[1]), 20);
+    QCOMPARE(height(3, qRgb(static_cast<int>(std::lround(200 * pale)), 0, 0)), 20);
+  }
 };
 
 REGISTER_TEST(TimelineTest)

@@ -8,7 +8,8 @@
 namespace shardscope {
 namespace {
 
-constexpr int parted = 5;  // pixels of a slice that is reported from the next one
+constexpr int parted = 5;     // pixels of a slice that is reported from the next one
+constexpr int least_bar = 2;  // pixels
 
 struct Mixture {
   std::array<float, 3> sum{};
@@ -28,6 +29,18 @@ struct Mixture {
   }
 };
 
+// Of a stream that moves data beside work.
+bool is_partly_exposed(const TrackColumn& column) {
+  const float exposed = column.share[size_t(TimePart::transfer)];
+  return exposed > 0 && exposed < 1 && column.share[size_t(TimePart::work)] == 0 &&
+         column.share[size_t(TimePart::waiting)] == 0;
+}
+
+struct Bar {
+  int height = 0;  // pixels, from below
+  QRgb color = 0;
+};
+
 }  // namespace
 
 void paint_track(QImage& image, const QRect& place, const TimelineTrack& track, double begin, double end,
@@ -36,6 +49,7 @@ void paint_track(QImage& image, const QRect& place, const TimelineTrack& track, 
   if (seen.isEmpty() || place.width() <= 0) return;
   const std::vector<TrackColumn> columns = track.columns(begin, end, place.width());
   std::vector<QRgb> high(columns.size()), low(columns.size());
+  std::vector<Bar> bars(columns.size());
   int run = 0;
   for (size_t i = 0; i < columns.size(); ++i) {
     const TrackColumn& column = columns[i];
@@ -46,7 +60,13 @@ void paint_track(QImage& image, const QRect& place, const TimelineTrack& track, 
     };
     Mixture mixture;
     mixture.add(color(TimePart::work, ink.work), column.share[size_t(TimePart::work)]);
-    mixture.add(color(TimePart::transfer, ink.transfer), column.share[size_t(TimePart::transfer)]);
+    const float exposed = column.share[size_t(TimePart::transfer)];
+    if (is_partly_exposed(column)) {
+      const int height = static_cast<int>(std::lround(static_cast<float>(place.height()) * exposed));
+      bars[i] = {std::max(least_bar, height), color(TimePart::transfer, ink.transfer)};
+    } else {
+      mixture.add(color(TimePart::transfer, ink.transfer), exposed);
+    }
     const float hidden = column.share[size_t(TimePart::hidden)] * static_cast<float>(pale);
     mixture.add(color(TimePart::hidden, ink.transfer), hidden);
     high[i] = mixture.over(ink.background);
@@ -72,6 +92,10 @@ void paint_track(QImage& image, const QRect& place, const TimelineTrack& track, 
     const std::vector<QRgb>& line = y < lower ? high : low;
     std::memcpy(reinterpret_cast<QRgb*>(image.scanLine(y)) + seen.left(), line.data() + (seen.left() - place.left()),
                 bytes);
+    for (int x = seen.left(); x <= seen.right(); ++x) {
+      const Bar& bar = bars[static_cast<size_t>(x - place.left())];
+      if (place.bottom() - y < bar.height) reinterpret_cast<QRgb*>(image.scanLine(y))[x] = bar.color;
+    }
   }
 }
 
