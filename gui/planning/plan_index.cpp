@@ -19,7 +19,8 @@ PlanIndex::PlanIndex(const Plan& plan)
     : exchanges(shardscope::exchanges(plan)),
       findings(certain_findings(plan)),
       quantities(stage_quantities(plan)),
-      utilisation(shardscope::utilisation(plan)) {
+      utilisation(shardscope::utilisation(plan)),
+      exposed(most_exposed_by_axes(plan)) {
   task_runs.resize(plan.program.tasks.size(), 0);
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     for (const TaskRun& run : plan.program.main(stage).runs) ++task_runs[static_cast<size_t>(run.task)];

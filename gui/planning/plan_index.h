@@ -6,7 +6,7 @@
 
 #include "engine/compile/compile.h"
 #include "engine/lint/lint.h"
-#include "engine/plan/utilisation.h"
+#include "engine/plan/prediction.h"
 #include "gui/planning/stage_quantities.h"
 
 namespace shardscope {
@@ -31,6 +31,7 @@ struct PlanIndex {
   std::vector<Finding> findings;                      // certain_findings() of the plan
   std::vector<StageQuantities> quantities;            // of each stage
   Utilisation utilisation;
+  std::vector<ExposedAxes> exposed;  // most_exposed_by_axes() of the plan
 
   int runs(InstructionId step) const { return task_runs[static_cast<size_t>(step.task)]; }
 };

@@ -27,7 +27,7 @@ QString utilisation_text(const Plan& plan, const PlanIndex& index) {
     if (const double price = plan.machine.price_per_device_hour; price > 0)
       text += Verdict::tr(", which cost %1").arg(use.device_hours(billion) * price, 0, 'g', 4);
   }
-  if (const std::string exposed = to_string(most_exposed_by_axes(plan)); !exposed.empty())
+  if (const std::string exposed = to_string(index.exposed); !exposed.empty())
     text += "\n" + Verdict::tr("exposed communication: %1").arg(qt(exposed));
   if (const Evidence& evidence = plan.machine.evidence; evidence.measurements > 0)
     text += "\n" + Verdict::tr("as %1 runs it; mean error %2 % over %3 measurements")
