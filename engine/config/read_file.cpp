@@ -31,7 +31,7 @@ std::string folder_hint(const fs::path& folder, const std::string& wrong) {
   if (names.empty()) return "no .json file is there";
   const bool many = names.size() > 12;
   if (many) names.resize(12);
-  return fmt::format("there are {}{}", fmt::join(names, ", "), many ? ", ..." : "");
+  return fmt::format("there {} {}{}", names.size() == 1 ? "is" : "are", fmt::join(names, ", "), many ? ", ..." : "");
 }
 
 std::string missing_hint(const fs::path& path) {
