@@ -231,10 +231,6 @@ bool is_better(const Plan& plan, const Plan& other) {
   return rank(plan) < rank(other);
 }
 
-}  // namespace
-
-namespace {
-
 Plan compiled(const PlanRequest& request, bool whole, std::stop_token stop) {
   const auto start = std::chrono::steady_clock::now();
   Passes pass(stop);

@@ -16,13 +16,17 @@ ScheduledProgram as_ordered(Program& program, const ScheduleProblem& problem) {
   size_channels(program, problem.graph, problem.mesh, problem.seconds, problem.streams);
   for (int stage = 0; stage < program.stages; ++stage)
     scheduled.arenas.push_back(plan_memory(program, problem.graph, problem.threads, stage));
+  const auto run = problem.totals_only ? simulate_totals : simulate;
   scheduled.simulation =
-      simulate_totals(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds, problem.streams);
+      run(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds, problem.streams);
   return scheduled;
 }
 
-// With the order that is chosen.
-ScheduledProgram in_chosen_order(Program& program, const ScheduleProblem& problem) {
+}  // namespace
+
+int64_t ScheduledProgram::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
+
+ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
   ScheduledProgram blocking = as_ordered(program, problem);
   if (problem.overlap == OverlapMode::off || !problem.streams.may_hide_communication()) return blocking;
   const int64_t least = blocking.arena_bytes(), known = problem.memory_limit_bytes;
@@ -40,18 +44,6 @@ ScheduledProgram in_chosen_order(Program& program, const ScheduleProblem& proble
   for (Task& task : program.tasks) task.order = {};
   program.channels = channels;
   return blocking;
-}
-
-}  // namespace
-
-int64_t ScheduledProgram::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
-
-ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
-  ScheduledProgram scheduled = in_chosen_order(program, problem);
-  if (!problem.totals_only)
-    scheduled.simulation =
-        simulate(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds, problem.streams);
-  return scheduled;
 }
 
 }  // namespace shardscope

@@ -219,13 +219,7 @@ class Search {
       if (has_level(best, by_layers)) promising.push_back(best);
     }
     sort_by_bounds(promising);
-    for (size_t i = 0; i < promising.size() && !is_over(); i += usual_round) {
-      std::vector<int> round(
-          promising.begin() + static_cast<std::ptrdiff_t>(i),
-          promising.begin() + static_cast<std::ptrdiff_t>(std::min(promising.size(), i + usual_round)));
-      std::erase_if(round, [&](int index) { return !may_be_better(index, best_value()); });
-      plan_first(round, usual_round, is_over);
-    }
+    plan_first(promising, usual_round, is_over);
     if (!found_.empty()) return;
     std::erase_if(frugal, [&](int index) { return has_level(index, no_level); });
     frugal.resize(std::min(frugal.size(), usual_count));
@@ -272,12 +266,16 @@ class Search {
     });
   }
 
-  // These before all others, so many at a time, until `is_enough` before one of the rounds.
+  // These before all others, so many at a time, until `is_enough` before one of the rounds; without those that cannot
+  // be better than the best by then.
   template <class IsEnough>
   void plan_first(std::span<const int> indices, size_t round_size, const IsEnough& is_enough) {
     while (!indices.empty() && !is_enough()) {
-      const std::span<const int> round = indices.first(std::min(round_size, indices.size()));
-      indices = indices.subspan(round.size());
+      const std::span<const int> next = indices.first(std::min(round_size, indices.size()));
+      indices = indices.subspan(next.size());
+      std::vector<int> round(next.begin(), next.end());
+      std::erase_if(round, [&](int index) { return !may_be_better(index, best_value()); });
+      if (round.empty()) continue;
       work_on(round, [&](const std::vector<Open>& taken) { plan(taken); });
       report();
     }

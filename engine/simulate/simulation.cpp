@@ -1,5 +1,4 @@
 #include "engine/simulate/simulation.h"
-#include "engine/simulate/simulation_totals.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/program/program_text.h"
+#include "engine/simulate/simulation_totals.h"
 
 namespace shardscope {
 

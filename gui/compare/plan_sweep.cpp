@@ -1,9 +1,8 @@
 #include "gui/compare/plan_sweep.h"
 
-#include "engine/plan/prediction.h"
-
 #include <utility>
 
+#include "engine/plan/prediction.h"
 #include "gui/document/faults.h"
 
 namespace shardscope {

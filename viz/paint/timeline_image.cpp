@@ -92,10 +92,11 @@ void paint_track(QImage& image, const QRect& place, const TimelineTrack& track, 
     const std::vector<QRgb>& line = y < lower ? high : low;
     std::memcpy(reinterpret_cast<QRgb*>(image.scanLine(y)) + seen.left(), line.data() + (seen.left() - place.left()),
                 bytes);
-    for (int x = seen.left(); x <= seen.right(); ++x) {
-      const Bar& bar = bars[static_cast<size_t>(x - place.left())];
-      if (place.bottom() - y < bar.height) reinterpret_cast<QRgb*>(image.scanLine(y))[x] = bar.color;
-    }
+  }
+  for (int x = seen.left(); x <= seen.right(); ++x) {
+    const Bar& bar = bars[static_cast<size_t>(x - place.left())];
+    for (int y = std::max(seen.top(), place.bottom() + 1 - bar.height); y <= seen.bottom(); ++y)
+      reinterpret_cast<QRgb*>(image.scanLine(y))[x] = bar.color;
   }
 }
 
