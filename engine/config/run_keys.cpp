@@ -106,7 +106,7 @@ ObjectKeys<RunConfig> run_keys(bool has_strategy) {
           options("name", "optimizer", "The optimizer and its options. Absent: the run is the forward pass alone."), "")
       .optional("precision", &RunConfig::precision, precision_type(), "")
       .optional("schedule", &RunConfig::schedule, schedule_type(), "")
-      .optional("pipeline", &RunConfig::pipeline, pipeline_type(), "")
+      .optional("pipeline", &RunConfig::pipeline, pipeline_type(has_strategy), "")
       .optional("lint", &RunConfig::lint, lint(), "")
       .optional("machine", &RunConfig::machine,
                 named("a machine", R"(such as "host", a machine's file, or {"name": "host", "levels": {...}})",
@@ -173,25 +173,34 @@ const JsonType<ScheduleConfig>& schedule_type() {
   return type;
 }
 
-const JsonType<PipelineConfig>& pipeline_type() {
-  static const JsonType<PipelineConfig> type =
-      ObjectKeys<PipelineConfig>(
-          "A mesh axis whose devices are stages: each holds model chunks of the network's layers, through which "
-          "microbatches pass.",
-          R"(such as {"axis": "pipeline"})")
-          .required("axis", &PipelineConfig::axis, text("a mesh axis"), "The mesh axis; empty: no pipeline.",
-                    R"("pipeline")")
-          .written("schedule", &PipelineConfig::schedule,
-                   text("a schedule", R"(such as "1f1b")", {"gpipe", "1f1b", "interleaved", "zero_bubble"}),
-                   "In which order a stage does forward and backward of its microbatches. The backward of "
-                   "`zero_bubble` is split into that of inputs and that of weights.")
-          .written("chunks", &PipelineConfig::chunks, count(),
-                   "Model chunks of each stage; more than one with `interleaved`.")
-          .written("layers", &PipelineConfig::layers, list_of(count(), 0, "numbers of layers", "such as [2, 2]"),
-                   "Layers of each model chunk, in the network's order. Absent or empty: such that the slowest stage "
-                   "is fast.")
-          .type();
-  return type;
+namespace {
+
+// A strategy names the axis.
+ObjectKeys<PipelineConfig> pipeline_keys(bool has_strategy) {
+  ObjectKeys<PipelineConfig> keys(
+      "A mesh axis whose devices are stages: each holds model chunks of the network's layers, through which "
+      "microbatches pass.",
+      R"(such as {"axis": "pipeline"})");
+  const char* help = "The mesh axis; empty: no pipeline. Beside a strategy it may be absent.";
+  if (has_strategy) keys.optional("axis", &PipelineConfig::axis, text("a mesh axis"), help);
+  else keys.required("axis", &PipelineConfig::axis, text("a mesh axis"), help, R"("pipeline")");
+  return keys
+      .written("schedule", &PipelineConfig::schedule,
+               text("a schedule", R"(such as "1f1b")", {"gpipe", "1f1b", "interleaved", "zero_bubble"}),
+               "In which order a stage does forward and backward of its microbatches. The backward of "
+               "`zero_bubble` is split into that of inputs and that of weights.")
+      .written("chunks", &PipelineConfig::chunks, count(),
+               "Model chunks of each stage; more than one with `interleaved`.")
+      .written("layers", &PipelineConfig::layers, list_of(count(), 0, "numbers of layers", "such as [2, 2]"),
+               "Layers of each model chunk, in the network's order. Absent or empty: such that the slowest stage "
+               "is fast.");
+}
+
+}  // namespace
+
+const JsonType<PipelineConfig>& pipeline_type(bool has_strategy) {
+  static const JsonType<PipelineConfig> types[] = {pipeline_keys(false).type(), pipeline_keys(true).type()};
+  return types[has_strategy];
 }
 
 const JsonType<RunConfig>& run_type(bool has_strategy) {
@@ -207,7 +216,9 @@ JsonNode run_schema() {
   const auto required = [](const std::vector<std::string>& names) {
     return json_object({{"required", json_list(names)}});
   };
-  const JsonNode either_of = any_of({required({"strategy"}), required({"mesh", "sharding"})});
+  JsonNode without_strategy = required({"mesh", "sharding"});
+  without_strategy.add("properties", json_object({{"pipeline", required({"axis"})}}));
+  const JsonNode either_of = any_of({required({"strategy"}), without_strategy});
   schema.add("anyOf", either_of.items[0]);
   schema.add("$defs", definitions());
   return schema;

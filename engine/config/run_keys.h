@@ -12,7 +12,7 @@ const JsonType<ShardingConfig>& sharding_type();
 const JsonType<ZeroConfig>& zero_type();
 const JsonType<PrecisionConfig>& precision_type();
 const JsonType<ScheduleConfig>& schedule_type();
-const JsonType<PipelineConfig>& pipeline_type();
+const JsonType<PipelineConfig>& pipeline_type(bool has_strategy);
 
 // The file as a whole. What mesh and sharding say together, and what a strategy stands for, read_run_document() judges.
 const JsonType<RunConfig>& run_type(bool has_strategy);

@@ -135,6 +135,14 @@ class StrategyTest : public QObject {
     QVERIFY(errors[1].message.find("(line 3)") != std::string::npos);
   }
 
+  void beside_a_strategy_a_pipeline_needs_no_axis() {
+    const char* const strategy = R"({"data": 2, "pipeline": 2})";
+    const RunConfig config = config_of(strategy, R"("pipeline": {"layers": [3, 1]},)");
+    QVERIFY(config == config_of(strategy, R"("pipeline": {"axis": "pipeline", "layers": [3, 1]},)"));
+    QCOMPARE(config.pipeline.axis, std::string("pipeline"));
+    QVERIFY(parse_run_config(write_run_config(config), "f.json") == config);
+  }
+
   void what_agrees_with_a_strategy_may_be_said_besides() {
     const RunConfig config =
         config_of(R"({"data": 2, "pipeline": 2})",
