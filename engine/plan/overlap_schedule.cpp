@@ -135,7 +135,8 @@ class OverlappedTask {
         const auto behind = std::ranges::upper_bound(computed, begin);
         latest = std::min(latest, static_cast<int>(behind - computed.begin()) - 1);
         latest = std::max(latest, earliest_[at(i)]);
-        until = computed[at(latest)];
+        // In the midst of what is computed behind its slot it is still in time.
+        until = std::max(begin, computed[at(latest)]);
       }
       slot_[at(i)] = std::max(latest, earliest_[at(i)]);
     }
