@@ -70,7 +70,8 @@ class StrategyBound {
   }
 
   struct TaskSeconds {
-    double clock = 0, computing = 0, ahead = 0, behind = 0, passing = 0, weight_computing = 0, weights = 0, movable = 0;
+    double clock = 0, computing = 0, ahead = 0, behind = 0, passing = 0, weight_computing = 0, weights = 0, movable = 0,
+           free_wire = 0;
     std::vector<double> wire;
     double all() const {
       double seconds = clock;
@@ -89,6 +90,7 @@ class StrategyBound {
       seconds.passing += times * work.passing;
       seconds.weights += times * work.weights;
       seconds.movable += times * work.movable;
+      seconds.free_wire += times * work.free_wire;
       for (size_t s = 0; s < work.wire.size(); ++s) seconds.wire[s] += times * work.wire[s];
     };
     for (size_t g = 0; g < chunk.count.size(); ++g) {
@@ -142,17 +144,24 @@ class StrategyBound {
   }
 
   struct Item {
-    double work = 0, computing = 0, ahead = 0, behind = 0, movable = 0;
+    double work = 0, computing = 0, ahead = 0, behind = 0, movable = 0, apart = 0;
     double passing() const { return std::max(0.0, work - ahead - behind - movable); }
     // With a transfer of so many seconds.
-    double with(double transfer) const { return std::max(work, computing + transfer); }
+    double with(double transfer) const { return std::max(work, std::max(computing, apart) + transfer); }
   };
 
   // `with_streams`: the task is one in the plan.
+  // `with_streams`: the task is one in the plan.
   Item item_of(const TaskSeconds& of, bool with_streams) const {
     const double work = with_streams ? of.all() : of.clock;
-    if (kind_ == ProfileKind::proportional) return {work, of.computing, std::max(0.0, work - of.passing), 0, 0};
-    return {work, of.computing, of.ahead + work - of.clock, of.behind, of.movable};
+    if (kind_ == ProfileKind::proportional)
+      return {.work = work, .computing = of.computing, .ahead = std::max(0.0, work - of.passing)};
+    return {.work = work,
+            .computing = of.computing,
+            .ahead = of.ahead + work - of.clock,
+            .behind = of.behind,
+            .movable = of.movable,
+            .apart = of.clock - of.free_wire};
   }
 
   const PipelineSchedule& schedule() const { return schedule_of(strategy_); }
@@ -189,7 +198,7 @@ class StrategyBound {
       } else {
         backward.push_back(item_of(of_chunk(profile_.backward, chunk, true), true));
       }
-      weight.push_back({schedule.splits_backward ? weights_of_whole(c) : 0, 0, 0, 0, 0});
+      weight.push_back({.work = schedule.splits_backward ? weights_of_whole(c) : 0});
     }
     std::vector<double> begin(static_cast<size_t>(stages)), update(begin.size());
     for (size_t s = 0; s < begin.size() && !coarse; ++s) {

@@ -46,7 +46,7 @@ namespace shardscope {
 // clock of what is left. Of experts each has whole rows, the fewest of them by share_of_whole_rows().
 //
 // Memory: memory_bound.h; as another software stack holds a plan, of states, its allocator and libraries alone.
-inline constexpr int64_t simulated_items = 4096;
+inline constexpr int64_t simulated_items = 131072;
 
 // What an all-gather and a reduce-scatter among the replicas of a candidate take at least.
 struct ReplicaRates {

@@ -317,7 +317,8 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, Prof
   const bool splits_sums = is_ideal || (coarse && splits_gradients(candidate));
   for (size_t id = 0; id < graph.ops.size(); ++id) {
     const Op& op = graph.ops[id];
-    if (op.phase == Phase::recompute && op.forward_op != no_id)
+    // Whether backward makes a cast again follows from where arrays are, which only an own profile knows.
+    if (kind != ProfileKind::own && op.phase == Phase::recompute && op.forward_op != no_id)
       left_out[id] = step.written->training->recomputed_casts.contains(graph.ops[op.forward_op].name);
     // Replicas may share what is behind the sum of their gradients; and a stack joins ops to other chains where
     // parameters are gathered.

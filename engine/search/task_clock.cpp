@@ -17,6 +17,7 @@ void PartWork::take_smaller(const PartWork& other) {
   ahead = std::max(ahead, other.ahead);
   behind = std::max(behind, other.behind);
   movable = std::max(movable, other.movable);
+  free_wire = std::max(free_wire, other.free_wire);
   for (size_t s = 0; s < wire.size(); ++s) wire[s] = std::min(wire[s], other.wire[s]);
 }
 
@@ -57,12 +58,13 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
   std::vector<bool> moves(count), waiting(count);
   std::vector<int> part(count), first_use(works.size(), -1), last_give(works.size(), -1);
   std::vector<std::vector<int>> given(works.size());
+  const std::vector<bool> left_out = without_weights ? needed_by_weights_alone(task) : std::vector<bool>(count);
   double clock = 0, end = 0;
   for (size_t i = 0; i < count; ++i) {
     const Instruction& instruction = task.instructions[i];
     part[i] = std::max(0, parts_.of_op(instruction.op));
-    const bool of_weights = instruction.op != no_id && weight_gradient_[static_cast<size_t>(instruction.op)];
-    if (of_weights && without_weights) continue;
+    if (left_out[i]) continue;
+    const bool of_weights = makes_weight_gradient(instruction);
     PartWork& work = works[static_cast<size_t>(part[i])];
     const double before = clock;
     bool is_carried = false;
@@ -81,6 +83,7 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
       for (int operand : start->operands) ready = std::max(ready, ready_[operand]), early &= is_early_[operand];
       is_carried = early;
       if (joined) {
+        if (!early && !waits(instruction, part, i, is_backward)) work.free_wire += took;
         for (int result : start->destinations) {
           ready_[result] = early ? 0 : ready + took;
           started_in_[result] = part[i];
@@ -144,6 +147,26 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
   if (tail) *tail = std::max(0.0, end - clock);
   if (message) *message = smallest_message(given);
   return works;
+}
+
+bool TaskClock::makes_weight_gradient(const Instruction& instruction) const {
+  return instruction.op != no_id && weight_gradient_[static_cast<size_t>(instruction.op)];
+}
+
+std::vector<bool> TaskClock::needed_by_weights_alone(const Task& task) const {
+  std::vector<bool> alone(task.instructions.size()), is_needed(program_.values.size());
+  for (size_t i = task.instructions.size(); i-- > 0;) {
+    const Instruction& instruction = task.instructions[i];
+    const auto needed = [&](int value) { return is_needed[static_cast<size_t>(value)]; };
+    // What lowering made for the first to use it: a gathered cotangent, say.
+    const bool moves = !instruction.as<Compute>();
+    alone[i] =
+        makes_weight_gradient(instruction) && !(moves && (std::ranges::any_of(instruction.results(), needed) ||
+                                                          std::ranges::any_of(instruction.destinations(), needed)));
+    if (alone[i]) continue;
+    for (int value : instruction.operands()) is_needed[static_cast<size_t>(value)] = true;
+  }
+  return alone;
 }
 
 bool TaskClock::may_be_carried(const Instruction& instruction) const {

@@ -20,7 +20,9 @@ struct PartWork {
   double passing = 0;    // of the computing, what waits for that message and comes before the one with which it ends
   double weights = 0;    // of the clock, gradients of parameters alone
   double weight_computing = 0;  // of these, without waiting
-  double movable = 0;        // of the clock, what no message waits for: transfers, and what is listed behind all layers
+  double movable = 0;  // of the clock, what no message waits for: transfers, and what is listed behind all layers
+  // s of transfers beside computing that neither wait for the message nor are of what the task is given.
+  double free_wire = 0;
   std::vector<double> wire;  // s, by stream: transfers one after the other
   void take_smaller(const PartWork& other);
 };
@@ -45,6 +47,9 @@ class TaskClock {
 
  private:
   bool may_be_carried(const Instruction& instruction) const;
+  bool makes_weight_gradient(const Instruction& instruction) const;
+  // By instruction: it makes gradients of parameters, or moves what only these need.
+  std::vector<bool> needed_by_weights_alone(const Task& task) const;
 
   // For what another part gives, as for the message of another stage.
   bool waits(const Instruction& instruction, const std::vector<int>& part, size_t i, bool is_backward) const;

@@ -87,6 +87,33 @@ class PipelineBoundTest : public QObject {
     }
   }
 
+  // By which a search proves that nothing is better without planning it.
+  void a_bound_of_own_layers_is_near_the_plan_data() {
+    QTest::addColumn<QString>("fixed");
+    QTest::newRow("1f1b") << "pipeline=8 context=1 pipeline_schedule=1f1b";
+    QTest::newRow("zero bubble") << "pipeline=8 context=1 pipeline_schedule=zero_bubble";
+    QTest::newRow("ring, 1f1b") << "pipeline=4 context=2 pipeline_schedule=1f1b";
+    QTest::newRow("ring, zero bubble") << "pipeline=4 context=2 pipeline_schedule=zero_bubble";
+  }
+  void a_bound_of_own_layers_is_near_the_plan() {
+    QFETCH(QString, fixed);
+    SearchRequest request;
+    request.plan.config = system_run("published/llama-3.1-8b", {"data.batch_size=64"});
+    request.plan.config.stack.clear();
+    request.plan.machine = chosen_machine("\"dgx_h100\"", {});
+    request.devices = 64;
+    const QString numbers =
+        fixed + " tensor=4 data=2 sequence_parallel=true zero=1 microbatch_size=1 recompute=none virtual_stages=1";
+    for (const QString& number : numbers.split(' ')) fix(request.fixed, number.toStdString());
+    const std::vector<Candidate> all = candidates(model_limits(request.plan.config), request.devices, request.fixed);
+    QVERIFY(!all.empty());
+    const std::optional<Found> found = plan_candidate(request, all.front(), {});
+    QVERIFY(found);
+    const double bound = LayerBounds(request.plan, request.devices).of(all.front(), ProfileKind::own).seconds;
+    QVERIFY2(bound <= found->seconds && bound >= 0.97 * found->seconds,
+             fmt::format("{} of {}", bound, found->seconds).c_str());
+  }
+
   // Orders of axes that share a profile: the bound by that of the other is the bound by its own.
   void orders_that_links_do_not_tell_apart_have_equal_bounds() {
     std::mt19937 random(5);
