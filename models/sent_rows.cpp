@@ -13,7 +13,7 @@ SentRows sent_rows(const Shape& choices, int64_t experts, const TokenBlocks& blo
   if (capacity_factor > 0) {
     sent.blocks.rows = std::clamp<int64_t>(std::llround(std::ceil(capacity_factor * even)), 1, sent.blocks.rows);
   }
-  sent.filled = std::min(1.0, even / static_cast<double>(sent.blocks.rows));
+  sent.filled = sent.blocks.filled(choices);
   return sent;
 }
 

@@ -77,6 +77,8 @@ class OpDefinition {
   // Of results (q, p, c, ...) of which each (q, p) has rows of no use behind the first ones: the operand that says how
   // many those are, i32 (q, p, n), summed over n; else -1. An all-to-all between q and p moves no others.
   virtual int counts_operand() const { return -1; }
+  // The share of such rows that is expected to hold something, for operands of these (global) types.
+  virtual double counted_share(const Attributes&, std::span<const TensorType> /*operands*/) const { return 1; }
   // Of an op that can give f32 whatever type its operands have: attributes with which it does; else none.
   virtual Attributes with_f32_result(const Attributes&) const { return {}; }
   // Of an op with a factor that goes round a ring: the indices of its result that are not zeros, ascending; all where

@@ -62,6 +62,7 @@ struct StackOverlap {
 // What the stack's process holds on a device.
 struct StackMemory {
   bool narrow_activations = false;  // activations are held, and moved, in the 16-bit type of the products
+  bool counted_rows = false;        // of rows sent to experts those that are expected, not the most there may be
   bool gathers_again = false;       // backward gathers the operands of products again, which forward lets go
   double logits_copies = 0;         // of the logits in f32 that the loss holds beside the plan's
   double split_logits_copies = 0;   // the same where the vocabulary is split: of a device's part

@@ -63,6 +63,10 @@ JsonType<StackMemory> memory() {
       .optional("narrow_activations", &StackMemory::narrow_activations, flag(),
                 "Activations are held, and moved, in the 16-bit type of the products.")
       .optional(
+          "counted_rows", &StackMemory::counted_rows, flag(),
+          "Of rows that are sent to experts, those that are expected are held and touched, not the most there may "
+          "be.")
+      .optional(
           "gathers_again", &StackMemory::gathers_again, flag(),
           "Of activations that are gathered for a product, the parts are kept for backward, which gathers them again.")
       .optional("logits_copies", &StackMemory::logits_copies, number(0, 100),

@@ -161,6 +161,11 @@ std::vector<ReshardStep> reshard_path(const Sharding& from, const Sharding& to, 
   return PathBuilder(from, to, mesh).build();
 }
 
+bool exchanges_blocks(const std::vector<ReshardStep>& path) {
+  return path.size() == 1 && path[0].kind == InstructionKind::all_to_all &&
+         std::max(path[0].split_dim, path[0].concat_dim) <= 1;
+}
+
 double wire_bytes(const ReshardStep& step, const Sharding& from, const Mesh& mesh, const TensorType& type,
                   double* payload) {
   double local = static_cast<double>(byte_size(type.dtype));

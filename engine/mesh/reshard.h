@@ -28,6 +28,9 @@ bool can_reshard(const Sharding& from, const Sharding& to);
 // reduce-scatter over model, then an all-reduce over data of half the array.
 std::vector<ReshardStep> reshard_path(const Sharding& from, const Sharding& to, const Mesh& mesh);
 
+// True of a path that is one all-to-all between the first two dimensions: blocks of rows (q, p, c, ...) change devices.
+bool exchanges_blocks(const std::vector<ReshardStep>& path);
+
 // Bytes that a device sends in a step, by the ring convention, when the array is laid out as `from` before it;
 // `payload` (if given) gets n, the full size of the collective's array.
 double wire_bytes(const ReshardStep& step, const Sharding& from, const Mesh& mesh, const TensorType& type,

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/base/error.h"
 #include "engine/ops/stated_op.h"
 
@@ -10,6 +12,11 @@ namespace shardscope {
 std::string to_string(const DispatchAttributes& a) {
   return fmt::format("experts={} in {}, tokens in {} x {}, rows={}{}", a.experts, a.expert_blocks, a.batch_blocks,
                      a.length_blocks, a.rows, a.summed ? ", summed" : "");
+}
+
+double DispatchAttributes::filled(const Shape& choices) const {
+  const int64_t chosen = choices[0] * choices[1] / batch_blocks / length_blocks * choices[2];
+  return std::min(1.0, static_cast<double>(chosen) / static_cast<double>(expert_blocks * rows));
 }
 
 namespace {
@@ -59,7 +66,10 @@ const StatedOp dispatch({.name = "dispatch",
                          .types = "xi->0",
                          .labels = dispatch_labels,
                          .gradient = dispatch_gradient,
-                         .counts_operand = 2});
+                         .counts_operand = 2,
+                         .counted_share = [](const Attributes& attributes, std::span<const TensorType> operands) {
+                           return attributes.as<DispatchAttributes>().filled(operands[1].shape);
+                         }});
 const StatedOp combine({.name = "combine",
                         .work_kind = "reductions",
                         .flops = 1,

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/base/shape.h"
+
 namespace shardscope {
 
 // Tokens on their way to the experts that they chose. The tokens of a batch (b, s) are cut into blocks, `batch_blocks`
@@ -28,6 +30,8 @@ struct DispatchAttributes {
   bool operator==(const DispatchAttributes&) const = default;
 
   int64_t block_experts() const { return experts / expert_blocks; }
+  // The share of the rows that hold something where all experts are chosen equally often; choices (b, s, k).
+  double filled(const Shape& choices) const;
 };
 std::string to_string(const DispatchAttributes& attributes);
 

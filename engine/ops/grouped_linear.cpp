@@ -73,6 +73,9 @@ class GroupedLinear : public ExpertProduct<GroupedLinearAttributes> {
  public:
   std::string_view name() const override { return "grouped_linear"; }
   int counts_operand() const override { return 1; }
+  double counted_share(const Attributes& attributes, std::span<const TensorType>) const override {
+    return attributes.as<GroupedLinearAttributes>().filled;
+  }
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType>) const override {
     return group_flops(attributes, operands, operands[2]);

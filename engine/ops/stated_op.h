@@ -28,6 +28,7 @@ struct OpStatement {
   int64_t (*workspace)(std::span<const TensorType> operands, std::span<const TensorType> results) = nullptr;
   bool stops_gradient = false;
   int counts_operand = -1;
+  double (*counted_share)(const Attributes&, std::span<const TensorType> operands) = nullptr;
 };
 
 class StatedOp : public LabelledOp {
@@ -38,6 +39,9 @@ class StatedOp : public LabelledOp {
   std::string_view work_kind() const override { return of_.work_kind; }
   bool stops_gradient() const override { return of_.stops_gradient; }
   int counts_operand() const override { return of_.counts_operand; }
+  double counted_share(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    return of_.counted_share ? of_.counted_share(attributes, operands) : 1;
+  }
   int in_place_operand(int result) const override;
   void gradient(GradientContext& context) const override;
   int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,

@@ -19,7 +19,9 @@ double moved_share(std::span<const int> moved, const Program& program, const Sta
 }  // namespace
 
 double payload_as_held(const CollectiveStart& start, const Program& program, const WorkPrices& prices) {
-  return static_cast<double>(start.payload_bytes) * moved_share(start.operands, program, prices.types());
+  const auto payload = static_cast<double>(start.payload_bytes);
+  if (!start.counted) return payload * moved_share(start.operands, program, prices.types());
+  return payload * prices.types().exchanged_share(program.values[static_cast<size_t>(start.operands[0])].graph_value);
 }
 
 double instruction_seconds(const Instruction& instruction, const Program& program, const Graph& graph,

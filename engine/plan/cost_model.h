@@ -5,7 +5,8 @@
 
 namespace shardscope {
 
-// What a collective moves, as the stack holds it (CollectiveStart::payload_bytes).
+// What a collective is expected to move, as the stack holds it (CollectiveStart::payload_bytes): of counted rows those
+// that are counted where all experts are chosen equally often.
 double payload_as_held(const CollectiveStart& start, const Program& program, const WorkPrices& prices);
 
 // What an instruction is expected to take alone, in seconds, by the prices of the layout search.

@@ -33,35 +33,39 @@ int LayoutCosts::layout_id(const Sharding& sharding) {
   return static_cast<int>(layouts_.size()) - 1;
 }
 
-int LayoutCosts::type_id(const TensorType& type) {
+int LayoutCosts::type_id(const TensorType& type, double counted_share) {
+  const ArrayType array{type, counted_share};
   uint64_t key = static_cast<uint64_t>(type.dtype);
   for (int64_t size : type.shape) key = mix(key, static_cast<uint64_t>(size));
   auto [first, last] = type_index_.equal_range(key);
   for (; first != last; ++first) {
-    if (types_[first->second] == type) return first->second;
+    if (types_[first->second] == array) return first->second;
   }
-  types_.push_back(type);
+  types_.push_back(array);
   type_index_.emplace(key, static_cast<int>(types_.size()) - 1);
   return static_cast<int>(types_.size()) - 1;
 }
 
 double LayoutCosts::local_bytes(int type, int layout) const {
-  return static_cast<double>(types_[type].bytes() / shard_count(layouts_[layout], mesh_));
+  return static_cast<double>(types_[type].type.bytes() / shard_count(layouts_[layout], mesh_));
 }
 
-LayoutCosts::Entry LayoutCosts::price(uint64_t key, const TensorType& type, const Sharding& from, const Sharding& to) {
+LayoutCosts::Entry LayoutCosts::price(uint64_t key, const ArrayType& array, const Sharding& from, const Sharding& to) {
+  const TensorType& type = array.type;
   Entry entry{key, {infinite_cost, 0, infinite_cost}, steps_.size(), 0};
   if (!can_reshard(from, to)) return entry;
   entry.cost = {};
   Sharding current = from;
-  for (const ReshardStep& step : reshard_path(from, to, mesh_)) {
+  const std::vector<ReshardStep> path = reshard_path(from, to, mesh_);
+  const double moved = exchanges_blocks(path) ? array.counted_share : 1;
+  for (const ReshardStep& step : path) {
     PricedStep priced{step.kind, step.axes, step.reduction, layout_id(step.result), 0, 0};
     if (step.kind == InstructionKind::slice) {
       const int64_t bytes = type.bytes() / shard_count(step.result, mesh_);
       if (prices_) priced.seconds = prices_->slice(2 * static_cast<double>(bytes));
     } else {
       entry.cost.wire_bytes += shardscope::wire_bytes(step, current, mesh_, type, &priced.payload);
-      priced.payload = std::floor(priced.payload);
+      priced.payload = std::floor(priced.payload) * moved;
       ++entry.cost.collectives;
       if (prices_) priced.seconds = prices_->collective(step.kind, priced.payload, step.axes);
     }

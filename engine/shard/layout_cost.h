@@ -28,7 +28,7 @@ struct PricedStep {
   AxisList axes;
   Reduction reduction = Reduction::sum;
   int layout = -1;     // id of that after it
-  double payload = 0;  // whole bytes, of a collective
+  double payload = 0;  // bytes that a collective is expected to move: whole, but for counted rows
   double seconds = 0;  // alone; 0 where nothing is priced
 };
 
@@ -39,9 +39,10 @@ class LayoutCosts {
   explicit LayoutCosts(const Mesh& mesh, const WorkPrices* prices = nullptr) : mesh_(mesh), prices_(prices) {}
 
   int layout_id(const Sharding& sharding);
-  int type_id(const TensorType& type);
+  // `counted_share`: of rows, the share that is expected to be counted (CountedRows); an exchange moves no others.
+  int type_id(const TensorType& type, double counted_share = 1);
   const Sharding& layout(int id) const { return layouts_[id]; }
-  const TensorType& type(int id) const { return types_[id]; }
+  const TensorType& type(int id) const { return types_[id].type; }
   ReshardCost reshard(int type, int from, int to) { return entry_of(type, from, to).cost; }
   // The steps of that reshard, which there must be; valid until the next layout or reshard is asked for.
   std::span<const PricedStep> path(int type, int from, int to);
@@ -58,6 +59,11 @@ class LayoutCosts {
   Source cheapest_source(int type, std::span<const int> made, int needed);
 
  private:
+  struct ArrayType {
+    TensorType type;
+    double counted_share = 1;
+    bool operator==(const ArrayType&) const = default;
+  };
   struct Entry {
     uint64_t key = 0;  // 0: free
     ReshardCost cost;
@@ -66,13 +72,13 @@ class LayoutCosts {
 
   Entry& slot(uint64_t key);
   const Entry& entry_of(int type, int from, int to);
-  Entry price(uint64_t key, const TensorType& type, const Sharding& from, const Sharding& to);
+  Entry price(uint64_t key, const ArrayType& array, const Sharding& from, const Sharding& to);
 
   const Mesh& mesh_;
   const WorkPrices* prices_;
   std::vector<Sharding> layouts_;
   std::unordered_multimap<uint64_t, int> layout_index_;
-  std::vector<TensorType> types_;
+  std::vector<ArrayType> types_;
   std::unordered_multimap<uint64_t, int> type_index_;
   std::vector<Entry> costs_;  // hashed, with linear probing
   std::vector<PricedStep> steps_;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/graph/casts.h"
+#include "engine/graph/counted_rows.h"
 #include "engine/graph/reported_values.h"
 #include "engine/shard/fixed_placement.h"
 #include "engine/shard/hash_mix.h"
@@ -118,6 +119,7 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
   const Graph& graph = problem.graph;
   const Readers readers(graph);
   const std::vector<bool> bucketed = bucketed_values(graph, problem.bucket_bytes);
+  const std::vector<CountedRows> rows = counted_rows(graph);
   std::vector<bool> reported(graph.values.size());
   for (const auto& [name, value] : reported_values(graph)) reported[value] = true;
   std::unordered_map<std::vector<int>, int, IntsHash> known;
@@ -130,7 +132,8 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
     const int producer = value.producer == no_id ? -1 : tables.classes.of_op[value.producer];
     const bool start_reshard_after_forward = !problem.reshard_after_forward.empty() && problem.reshard_after_forward[v];
     const int flags = bucketed[v] + 2 * reported[v] + 4 * start_reshard_after_forward;
-    key = {producer, value.result_index, pin, start_pin, flags, static_cast<int>(value.kind)};
+    const int type = tables.costs.type_id(value.type, rows.empty() ? 1 : rows[v].share);
+    key = {producer, value.result_index, pin, start_pin, flags, static_cast<int>(value.kind), type};
     const size_t head = key.size();
     for (int r = readers.begin[v]; r < readers.begin[v + 1]; ++r) {
       const int user = tables.classes.of_op[readers.all[r].first], operand = readers.all[r].second;
@@ -138,15 +141,13 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
       for (size_t i = head; i < key.size(); i += 2) again |= key[i] == user && key[i + 1] == operand;
       if (!again) key.push_back(user), key.push_back(operand);
     }
-    // Sources that nobody uses still take room; their type tells them apart.
-    if (producer < 0) key.push_back(tables.costs.type_id(value.type));
     auto [entry, added] = known.try_emplace(key, static_cast<int>(tables.values.size()));
     if (added) {
       ValueNode node;
       node.value = static_cast<ValueId>(v);
       node.producer = producer;
       node.result = value.result_index;
-      node.type = tables.costs.type_id(value.type);
+      node.type = type;
       node.pin = pin;
       node.start_pin = start_pin;
       node.start_reshard_after_forward = start_reshard_after_forward;
@@ -155,8 +156,7 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
       const bool made_of_states = producer >= 0 && tables.ops[producer].part == TaskPart::begin;
       node.is_of_step =
           made_of_states || (value.kind == ValueKind::state && (tables.begins || !problem.staged.empty()));
-      const size_t end = key.size() - (producer < 0 ? 1 : 0);
-      for (size_t i = head; i < end; i += 2) node.uses.emplace_back(key[i], key[i + 1]);
+      for (size_t i = head; i < key.size(); i += 2) node.uses.emplace_back(key[i], key[i + 1]);
       tables.values.push_back(std::move(node));
     }
     const bool in_step = producer < 0 || tables.ops[producer].part != TaskPart::initialise;

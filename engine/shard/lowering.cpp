@@ -5,6 +5,7 @@
 
 #include "engine/base/error.h"
 #include "engine/graph/casts.h"
+#include "engine/graph/counted_rows.h"
 #include "engine/graph/reported_values.h"
 #include "engine/mesh/reshard.h"
 #include "engine/shard/moving_instructions.h"
@@ -24,6 +25,7 @@ class Lowering {
         mesh_(problem.mesh),
         choices_(choices),
         bucketed_(bucketed_values(problem.graph, problem.bucket_bytes)),
+        rows_(counted_rows(problem.graph)),
         of_states_(ops_of_states(problem.graph)),
         begins_(std::ranges::find(of_states_, true) != of_states_.end()),
         costs_(problem.mesh),
@@ -364,29 +366,12 @@ class Lowering {
     return choices_.reshard_after_forward.empty() || !choices_.reshard_after_forward[value];
   }
 
-  // What says how many rows hold something, of rows or of what is made of them element by element; or no_id.
-  ValueId counts_of(ValueId rows) const {
-    while (graph_.values[rows].producer != no_id) {
-      const Op& op = graph_.ops[graph_.values[rows].producer];
-      const int operand = op.definition->counts_operand();
-      if (operand >= 0) return op.inputs[static_cast<size_t>(operand)];
-      if (op.inputs.empty() || graph_.rule(graph_.values[rows].producer).operands[0] !=
-                                   graph_.rule(graph_.values[rows].producer).results[0]) {
-        return no_id;
-      }
-      rows = op.inputs[0];
-    }
-    return no_id;
-  }
-
   // Of rows of which only the first ones hold something, the counts as they lie before and after the path's all-to-all
   // between blocks; empty where there is none, or more than one.
   std::vector<int> counts_of_rows(ValueId value, const Sharding& from, const std::vector<ReshardStep>& path,
                                   OpId user) {
-    if (path.size() != 1 || path[0].kind != InstructionKind::all_to_all) return {};
-    if (std::max(path[0].split_dim, path[0].concat_dim) > 1) return {};
-    const ValueId counts = counts_of(value);
-    if (counts == no_id) return {};
+    const ValueId counts = rows_.empty() ? no_id : rows_[static_cast<size_t>(value)].counts;
+    if (counts == no_id || !exchanges_blocks(path)) return {};
     const auto blocks = [](const Sharding& rows) {
       Sharding sharding = Sharding::replicated(3);
       for (int d = 0; d < 2; ++d) sharding.dims[d] = rows.dims[d];
@@ -449,8 +434,9 @@ class Lowering {
   const Mesh& mesh_;
   const LayoutChoice& choices_;
   std::vector<bool> bucketed_;
-  std::vector<bool> of_states_;  // per op: runs once a step, in the task `begin`
-  bool begins_;                  // there are such ops
+  std::vector<CountedRows> rows_;  // per value; or empty
+  std::vector<bool> of_states_;    // per op: runs once a step, in the task `begin`
+  bool begins_;                    // there are such ops
   LayoutCosts costs_;
   Lowered lowered_;
   std::vector<Making> making_;                // per program value

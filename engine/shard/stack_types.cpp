@@ -1,8 +1,10 @@
 #include "engine/shard/stack_types.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/graph/casts.h"
+#include "engine/graph/counted_rows.h"
 #include "engine/graph/op_definition.h"
 
 namespace shardscope {
@@ -39,6 +41,14 @@ std::vector<bool> values_of_loss(const Graph& graph) {
 }  // namespace
 
 StackTypes::StackTypes(const Graph& graph, const Stack& stack) {
+  hold_types(graph, stack);
+  for (const CountedRows& rows : counted_rows(graph)) moved_.push_back(rows.share);
+  if (moved_.empty() || !stack.memory.counted_rows) return;
+  shares_.resize(graph.values.size(), 1);
+  for (size_t v = 0; v < shares_.size(); ++v) shares_[v] *= std::exchange(moved_[v], 1);
+}
+
+void StackTypes::hold_types(const Graph& graph, const Stack& stack) {
   const bool by_row = stack.products.scales == ProductScales::row;
   if (!multiplies_in_few_bits(graph) || (!stack.memory.narrow_activations && !by_row)) return;
   shares_.resize(graph.values.size(), 1);
