@@ -1,6 +1,7 @@
 #include "engine/search/layer_bound.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "engine/config/strategy.h"
@@ -60,12 +61,13 @@ class StrategyBound {
   void add_moves(const ReplicaMoves& moves) {
     const ReplicaRates& rates = moves.rates;
     stream_ = profile_.runs_here ? static_cast<size_t>(rates.stream) : profile_.is_joined.size();
-    moved_forward_.assign(profile_.forward.size(), 0);
-    moved_backward_ = moved_forward_;
+    for (std::vector<double>& seconds : moved_) seconds.assign(profile_.forward.size(), 0);
     for (const ReplicaTraffic::Moved& moved : moves.traffic->moved) {
       if (rates.replicas % 2 != 0 || moved.size % rates.replicas != 0) continue;
-      (moved.is_forward ? moved_forward_ : moved_backward_)[static_cast<size_t>(moved.part)] +=
-          moved.bytes * summing_error * (moved.kind == InstructionKind::all_gather ? rates.gather : rates.scatter);
+      const double of_byte = moved.kind == InstructionKind::all_gather   ? rates.gather
+                             : moved.kind == InstructionKind::all_reduce ? rates.reduce
+                                                                         : rates.scatter;
+      moved_[moved.where][static_cast<size_t>(moved.part)] += moved.bytes * summing_error * of_byte;
     }
   }
 
@@ -79,6 +81,18 @@ class StrategyBound {
       return seconds;
     }
   };
+
+  // What replicas move of the layers of a chunk.
+  double moved(const ChunkLayers& chunk, ReplicaTraffic::Where where) const {
+    const std::vector<double>& moved = moved_[where];
+    double sum = 0;
+    for (size_t g = 0; g < chunk.count.size() && !moved.empty(); ++g) {
+      const EqualLayers& of = profile_.layers[g];
+      sum += static_cast<double>(chunk.count[g]) *
+             std::min(moved[static_cast<size_t>(of.kept)], moved[static_cast<size_t>(of.kept + of.kept_count - 1)]);
+    }
+    return sum;
+  }
 
   TaskSeconds of_chunk(const std::vector<PartWork>& works, const ChunkLayers& chunk, bool is_backward) const {
     TaskSeconds seconds;
@@ -96,14 +110,7 @@ class StrategyBound {
     for (size_t g = 0; g < chunk.count.size(); ++g) {
       if (chunk.count[g] > 0) add(of_layer(works, g), static_cast<double>(chunk.count[g]));
     }
-    if (!moved_forward_.empty()) {
-      const std::vector<double>& moved = is_backward ? moved_backward_ : moved_forward_;
-      double sum = 0;
-      for (size_t g = 0; g < chunk.count.size(); ++g) {
-        const EqualLayers& of = profile_.layers[g];
-        sum += static_cast<double>(chunk.count[g]) *
-               std::min(moved[static_cast<size_t>(of.kept)], moved[static_cast<size_t>(of.kept + of.kept_count - 1)]);
-      }
+    if (const double sum = moved(chunk, is_backward ? ReplicaTraffic::backward : ReplicaTraffic::forward); sum > 0) {
       seconds.wire[stream_] += sum;
       const bool is_alone = profile_.runs_here && !profile_.is_joined[stream_];
       if (is_alone) seconds.clock += sum;
@@ -136,7 +143,7 @@ class StrategyBound {
                  backward = std::max(of_backward.all(), of_backward.clock + (has_tails ? profile_.backward_tail : 0));
     double seconds = static_cast<double>(microbatches_) * (forward + backward);
     if (!coarse) seconds += of_chunk(profile_.begin, all, false).all() + of_chunk(profile_.update, all, false).all();
-    return seconds;
+    return seconds + moved(all, ReplicaTraffic::update);
   }
 
   ChunkLayers of_stage(size_t stage) const {
@@ -201,12 +208,14 @@ class StrategyBound {
       weight.push_back({.work = schedule.splits_backward ? weights_of_whole(c) : 0});
     }
     std::vector<double> begin(static_cast<size_t>(stages)), update(begin.size());
-    for (size_t s = 0; s < begin.size() && !coarse; ++s) {
+    for (size_t s = 0; s < begin.size(); ++s) {
+      update[s] = moved(of_stage(s), ReplicaTraffic::update);
+      if (coarse) continue;
       begin[s] = of_chunk(profile_.begin, of_stage(s), false).all();
-      update[s] = of_chunk(profile_.update, of_stage(s), false).all();
+      update[s] += of_chunk(profile_.update, of_stage(s), false).all();
     }
     const int64_t items = 2 * microbatches_ * count;
-    std::vector<double> ends = !coarse && items <= simulated_items
+    std::vector<double> ends = kind_ != ProfileKind::proportional && items <= simulated_items
                                    ? simulated(forward, backward, weight, received, received_back, begin)
                                    : summed(forward, backward, weight, received, received_back, begin);
     if (schedule.splits_backward) {
@@ -321,10 +330,10 @@ class StrategyBound {
   const MachinePrices& prices_;
   ScheduleOrders& orders_;
   std::vector<ChunkLayers> chunks_;
-  int64_t devices_inside_ = 1;                          // of a device's neighbours in the next stage
-  double rows_share_ = 1, scale_ = 1;                   // of the profile's rows, and of what they take
-  std::vector<double> moved_forward_, moved_backward_;  // s, by part: what replicas move
-  size_t stream_ = 0;                                   // on which
+  int64_t devices_inside_ = 1;                // of a device's neighbours in the next stage
+  double rows_share_ = 1, scale_ = 1;         // of the profile's rows, and of what they take
+  std::array<std::vector<double>, 3> moved_;  // s, by ReplicaTraffic::Where and part: what replicas move
+  size_t stream_ = 0;                         // on which
 };
 
 }  // namespace
@@ -360,6 +369,7 @@ ReplicaRates LayerBounds::replica_rates(const StrategyConfig& s) {
   const GroupPlacement placement = prices_.place(Mesh(axes), replicas);
   ReplicaRates rates;
   rates.gather = least_seconds_per_byte(InstructionKind::all_gather, placement, prices_.machine());
+  rates.reduce = least_seconds_per_byte(InstructionKind::all_reduce, placement, prices_.machine());
   rates.scatter = least_seconds_per_byte(InstructionKind::reduce_scatter, placement, prices_.machine());
   rates.replicas = s.fsdp > 1 ? s.fsdp : s.data * s.context;
   rates.stream = std::max(placement.level(), 0) + 1;

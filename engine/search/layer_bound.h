@@ -26,18 +26,19 @@ namespace shardscope {
 // which it does nothing else. Of work that begins at A, when the run before has ended, some may be done ahead of the
 // message and some behind the message that it sends: S >= max(A, R) + work - ahead - behind, and its end E >= S +
 // behind, E >= A + work. These are sums and maxima, so they rise with what they are of: the simulated time of the
-// plan's tasks, in the schedule's order, is no less. Coarse, and for long sequences (above simulated_items runs): a
+// plan's tasks, in the schedule's order, is no less. Of all sizes, and for long orders (above simulated_items runs): a
 // stage works on all microbatches, after the first message has passed the stages before it, and before the last, where
 // the schedule ends with it, has passed them back.
 //
 // Replicas. With fsdp each run of a task gathers the parameters of its layers, for forward and again for backward, and
-// with it or ZeRO 2 backward sums each gradient to the part of a replica. What a task moves so is as of two replicas.
+// with it or ZeRO 2 backward sums each gradient to the part of a replica. Else an update of several microbatches sums
+// them, and with ZeRO gathers the parameters. What a task moves so is as of two replicas.
 // For ZeRO puts replicas on the largest of the dimensions that they divide (zero_split.h): where an even number of them
 // divides the dimension that two are put on, it is put there too, since what it divides two do. Layouts as written
 // follow from which dimensions are split, not into how many parts, and the payload of a gather is the array behind it,
-// that of a sum the array before it, whatever their number. All else counts for nothing: an odd number of replicas, and
-// what they do not divide so. Each byte takes at least what the fastest rule says for the groups of the candidate. An
-// own profile has it already.
+// that of a sum the array before it, whatever their number; of a whole sum it is the array. All else counts for
+// nothing: an odd number of replicas, and what they do not divide so. Each byte takes at least what the fastest rule
+// says for the groups of the candidate. An own profile has it already.
 //
 // Of all sizes of microbatches. On the ideal machine of whole_step.h an op of r rows takes max(a r + w, b r), a
 // collective c r: for each row no less than of more rows. So computing, clock and streams, which are sums and maxima of
@@ -48,9 +49,9 @@ namespace shardscope {
 // Memory: memory_bound.h; as another software stack holds a plan, of states, its allocator and libraries alone.
 inline constexpr int64_t simulated_items = 131072;
 
-// What an all-gather and a reduce-scatter among the replicas of a candidate take at least.
+// What an all-gather, a reduce-scatter and an all-reduce among the replicas of a candidate take at least.
 struct ReplicaRates {
-  double gather = 0, scatter = 0;  // s, each byte of payload
+  double gather = 0, scatter = 0, reduce = 0;  // s, each byte of payload
   int64_t replicas = 1;
   int stream = 0;
 };
@@ -66,7 +67,7 @@ Bound layer_bound(const LayerProfile& profile, ProfileKind kind, const Candidate
 class LayerBounds {
  public:
   LayerBounds(const PlanRequest& request, int64_t devices);
-  // By a profile of this kind; without simulation where it is not the candidate's own. Zero where there is none: a
+  // By a profile of this kind; without simulation where it is one of all sizes. Zero where there is none: a
   // strategy that cannot be, mode fastest. Of one that needs more memory than `limit` the time is not looked for.
   Bound of(const Candidate& candidate, ProfileKind kind, double limit = std::numeric_limits<double>::infinity());
   LayerProfiles& profiles() { return profiles_; }

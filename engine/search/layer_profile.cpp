@@ -171,9 +171,9 @@ const LayerProfile* LayerProfiles::of(const Candidate& candidate, ProfileKind ki
 const ReplicaTraffic* LayerProfiles::traffic_of(const Candidate& candidate) {
   const StrategyConfig& s = candidate.strategy;
   if (candidate.mode != LayoutMode::as_written || !config_.mesh_devices.empty()) return nullptr;
-  if (!splits_gradients(candidate) || (s.fsdp == 1 && s.expert > 1)) return nullptr;
-  const std::string key = fmt::format("{} {} {} {} {} {} {}", s.tensor, s.expert, s.sequence_parallel, s.recompute,
-                                      microbatches_of(candidate) > 1, s.pipeline > 1, s.fsdp > 1);
+  if (s.fsdp == 1 && s.expert > 1) return nullptr;
+  const std::string key = fmt::format("{} {} {} {} {} {} {} {}", s.tensor, s.expert, s.sequence_parallel, s.recompute,
+                                      microbatches_of(candidate) > 1, s.pipeline > 1, s.fsdp > 1, s.zero);
   return once(traffic_, key, [&] { return make_traffic(candidate); });
 }
 
@@ -380,23 +380,31 @@ std::optional<ReplicaTraffic> LayerProfiles::make_traffic(const Candidate& candi
   const Mesh& mesh = step.mesh;
   AxisList replicas;
   replicas.push_back(*mesh.find_axis(is_fsdp ? "fsdp" : "data"));
+  // A stack may hide what an update moves behind passes; and gradients of one microbatch may be summed before it.
+  const bool counts_update = step.prices->stack().runs_here() && microbatches_of(candidate) > 1;
   ReplicaTraffic traffic;
   for (const Task& task : program.tasks) {
-    if (task.name != "forward" && task.name != "backward") continue;
+    const auto where = task.name == "forward"    ? ReplicaTraffic::forward
+                       : task.name == "backward" ? ReplicaTraffic::backward
+                                                 : ReplicaTraffic::update;
+    if (where == ReplicaTraffic::update && (task.name != "update" || !counts_update)) continue;
     for (const Instruction& instruction : task.instructions) {
       const CollectiveStart* start = instruction.as<CollectiveStart>();
       const int part = parts.of_op(instruction.op);
       if (!start || is_bucket(*start) || start->axes != replicas || part < 0 || part >= parts.kept()) continue;
       const MovedKind kind = moved_kind(*start, task.phase, program, step.graph(), of_states);
       const bool is_gather = start->kind == InstructionKind::all_gather && kind == MovedKind::parameters,
-                 is_sum = start->kind == InstructionKind::reduce_scatter && kind == MovedKind::gradients;
+                 is_sum = start->kind == InstructionKind::reduce_scatter && kind == MovedKind::gradients,
+                 is_whole_sum = start->kind == InstructionKind::all_reduce && kind == MovedKind::gradients &&
+                                where == ReplicaTraffic::update;
+      const double payload = payload_as_held(*start, program, *step.prices);
+      if (is_whole_sum) traffic.moved.push_back({part, where, start->kind, 0, payload});
       if (!is_gather && !is_sum) continue;
-      const Shape &from = program.values[static_cast<size_t>(start->operands.front())].shape,
-                  &to = program.values[static_cast<size_t>(start->destinations.front())].shape;
+      const Shape &from = program.values[static_cast<size_t>(start->operands.front())].local_shape,
+                  &to = program.values[static_cast<size_t>(start->destinations.front())].local_shape;
       const size_t split = static_cast<size_t>(std::ranges::mismatch(from, to).in1 - from.begin());
       if (split == from.size()) continue;
-      traffic.moved.push_back({part, task.name == "forward", start->kind, std::max(from[split], to[split]),
-                               payload_as_held(*start, program, *step.prices)});
+      traffic.moved.push_back({part, where, start->kind, std::max(from[split], to[split]), payload});
     }
   }
   return traffic;

@@ -46,14 +46,16 @@ struct LayerProfile {
   LayerMemory memory;
 };
 
-// What the replicas of a candidate with ZeRO 2 or fsdp move in each run of a task, of parameters and their gradients of
-// layers: all-gathers in forward, both in backward.
+// What the replicas of a candidate move in each run of a task, of parameters and their gradients of layers: in update
+// sums of gradients and gathers of parameters; with ZeRO 2 or fsdp all-gathers in forward, both in backward.
 struct ReplicaTraffic {
+  enum Where : uint8_t { forward, backward, update };
   struct Moved {
     int part = 0;
-    bool is_forward = false;
+    Where where = forward;
     InstructionKind kind = InstructionKind::all_gather;
-    int64_t size = 1;  // of the dimension that replicas split, on one device; where they do not divide it, it is not
+    // Of the dimension that replicas split, on one device; where they do not divide it, it is not. 0: none is.
+    int64_t size = 1;
     double bytes = 0;  // payload
   };
   std::vector<Moved> moved;

@@ -114,6 +114,38 @@ class PipelineBoundTest : public QObject {
              fmt::format("{} of {}", bound, found->seconds).c_str());
   }
 
+  // Where links are slow, what replicas move is nearly all of a step.
+  void bounds_count_what_replicas_move_data() {
+    QTest::addColumn<QString>("fixed");
+    QTest::newRow("fsdp") << "data=1 fsdp=16 zero=0 pipeline=1";
+    QTest::newRow("zero 2") << "data=16 fsdp=1 zero=2 pipeline=1";
+    QTest::newRow("zero 1") << "data=16 fsdp=1 zero=1 pipeline=1";
+    QTest::newRow("all-reduce") << "data=16 fsdp=1 zero=0 pipeline=1";
+    QTest::newRow("fsdp of a stage") << "data=1 fsdp=4 zero=0 pipeline=4 pipeline_schedule=zero_bubble";
+    QTest::newRow("zero 1 of a stage") << "data=4 fsdp=1 zero=1 pipeline=4 pipeline_schedule=1f1b";
+  }
+  void bounds_count_what_replicas_move() {
+    QFETCH(QString, fixed);
+    SearchRequest request;
+    request.plan.config = system_run("published/llama-3.1-8b", {"data.batch_size=128", "data.sequence_length=8192"});
+    request.plan.config.stack.clear();
+    request.plan.machine = chosen_machine("\"dgx_h100\"", {});
+    for (Level& level : request.plan.machine.levels) level.bytes_per_second /= 256;
+    request.devices = 16;
+    const QString numbers = fixed + " tensor=1 context=1 microbatch_size=1 recompute=none virtual_stages=1";
+    for (const QString& number : numbers.split(' ')) fix(request.fixed, number.toStdString());
+    const std::vector<Candidate> all = candidates(model_limits(request.plan.config), request.devices, request.fixed);
+    QVERIFY(!all.empty());
+    const std::optional<Found> found = plan_candidate(request, all.front(), {});
+    QVERIFY(found);
+    LayerBounds layers(request.plan, request.devices);
+    for (ProfileKind kind : {ProfileKind::proportional, ProfileKind::coarse}) {
+      const double bound = layers.of(all.front(), kind).seconds;
+      QVERIFY2(bound <= found->seconds && bound >= 0.7 * found->seconds,
+               fmt::format("{} of {}", bound, found->seconds).c_str());
+    }
+  }
+
   // Orders of axes that share a profile: the bound by that of the other is the bound by its own.
   void orders_that_links_do_not_tell_apart_have_equal_bounds() {
     std::mt19937 random(5);
