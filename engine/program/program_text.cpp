@@ -52,6 +52,11 @@ std::string ProgramText::cause(const Instruction& instruction) const {
                       : fmt::format("{} is wanted as {}", value.name, wanted);
     text += fmt::format("; {} makes it as {}", graph.ops[user].name, made);
   }
+  const CollectiveStart* start = instruction.as<CollectiveStart>();
+  if (start && start->counted) {
+    text += "; only rows that hold something move: bytes are the most there may be, the predicted time is of those that "
+            "are expected";
+  }
   return text;
 }
 

@@ -113,7 +113,8 @@ class StrategyBound {
     if (const double sum = moved(chunk, is_backward ? ReplicaTraffic::backward : ReplicaTraffic::forward); sum > 0) {
       seconds.wire[stream_] += sum;
       const bool is_alone = profile_.runs_here && !profile_.is_joined[stream_];
-      if (is_alone) seconds.clock += sum;
+      // No message waits for it.
+      if (is_alone) seconds.clock += sum, seconds.movable += sum;
     }
     const PartWork &before = works[static_cast<size_t>(profile_.kept)],
                    &behind = works[static_cast<size_t>(profile_.kept) + 1];

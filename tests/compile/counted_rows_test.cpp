@@ -81,6 +81,7 @@ class CountedRowsTest : public QObject {
           const double expected =
               prices.collective(start->kind, static_cast<double>(start->payload_bytes) * share, start->axes);
           QCOMPARE(plan.instruction_seconds.tasks[t][i], expected);
+          QVERIFY(plan.cause(list[i]).find("of those that are expected") != std::string::npos);
         }
       }
       QVERIFY2(exchanges > 0, write_run_config(config).c_str());
