@@ -54,8 +54,9 @@ std::string ProgramText::cause(const Instruction& instruction) const {
   }
   const CollectiveStart* start = instruction.as<CollectiveStart>();
   if (start && start->counted) {
-    text += "; only rows that hold something move: bytes are the most there may be, the predicted time is of those that "
-            "are expected";
+    text +=
+        "; only rows that hold something move: bytes are the most there may be, the predicted time is of those that "
+        "are expected";
   }
   return text;
 }

