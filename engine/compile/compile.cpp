@@ -13,6 +13,7 @@
 #include "engine/compile/strategy_check.h"
 #include "engine/compile/training_graph.h"
 #include "engine/compile/written_training.h"
+#include "engine/config/strategy.h"
 #include "engine/config/write.h"
 #include "engine/graph/casts.h"
 #include "engine/graph/reported_values.h"
@@ -210,6 +211,12 @@ Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, bool wh
   plan.program = std::move(lowered.program);
   plan.spec_lines = resolved.spec_lines;
   plan.pins = pins.places;
+  plan.first_rule_of_strategy = first_rule_of_strategy(config);
+  if (const std::optional<size_t> first = plan.first_rule_of_strategy) {
+    for (ParameterPlan& one : plan.parameters)
+      one.origin.text = in_words_of_strategy(std::move(one.origin.text), *first);
+    for (ValueLayout& one : plan.layouts) one.origin.text = in_words_of_strategy(std::move(one.origin.text), *first);
+  }
   hold();
   plan.compute_type = run.types.compute;
   plan.bf16_products = bf16_products(plan);

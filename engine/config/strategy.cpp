@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 
 #include "engine/base/error.h"
@@ -219,9 +220,7 @@ std::string strategy_place(const RunConfig& config, const std::string& path) {
   for (size_t i = 0; i < config.mesh_axes.size(); ++i) {
     if (is_inside(path, element_place("mesh.axes", i))) return "strategy." + config.mesh_axes[i].name;
   }
-  const size_t first =
-      config.sharding.rules.size() - std::min(strategy_rules(strategy).size(), config.sharding.rules.size());
-  for (size_t i = first; i < config.sharding.rules.size(); ++i) {
+  for (size_t i = *first_rule_of_strategy(config); i < config.sharding.rules.size(); ++i) {
     if (is_inside(path, rule_place(i))) return "strategy";
   }
   const auto is_of = [&](const char* place) { return is_inside(path, place); };
@@ -233,6 +232,36 @@ std::string strategy_place(const RunConfig& config, const std::string& path) {
   if (is_of("pipeline.schedule")) return "strategy.pipeline_schedule";
   if (is_of("pipeline.chunks")) return "strategy.virtual_stages";
   return path == "pipeline" ? "strategy.pipeline" : path;
+}
+
+std::optional<size_t> first_rule_of_strategy(const RunConfig& config) {
+  if (!config.strategy) return std::nullopt;
+  const size_t all = config.sharding.rules.size();
+  return all - std::min(strategy_rules(*config.strategy).size(), all);
+}
+
+std::string in_words_of_strategy(std::string text, size_t first_rule) {
+  const std::string rules = "sharding.rules[", axes = ".axes.";
+  for (size_t at = 0; (at = text.find(rules, at)) != std::string::npos;) {
+    const size_t number = at + rules.size(), close = text.find(']', number);
+    size_t index = 0;
+    const char* end = text.data() + std::min(close, text.size());
+    const bool is_place = std::from_chars(text.data() + number, end, index).ptr == end && close != std::string::npos;
+    if (!is_place || index < first_rule) {
+      at = number;
+      continue;
+    }
+    size_t behind = close + 1;
+    std::string words = "strategy";
+    if (text.compare(behind, axes.size(), axes) == 0) {
+      const size_t begin = behind + axes.size();
+      behind = std::min(text.find_first_of(" :;,\n", begin), text.size());
+      words += " (" + text.substr(begin, behind - begin) + ")";
+    }
+    text.replace(at, behind - at, words);
+    at += words.size();
+  }
+  return text;
 }
 
 }  // namespace shardscope

@@ -55,4 +55,10 @@ RunConfig with_strategy(RunConfig config, StrategyConfig strategy);
 // where the strategy does not say it.
 std::string strategy_place(const RunConfig& config, const std::string& path);
 
+// Index in sharding.rules of the first rule that the strategy stands for; nothing where there is none.
+std::optional<size_t> first_rule_of_strategy(const RunConfig& config);
+// A text for people, in which rules from that index on have the name that the run file has for them:
+// "sharding.rules[2].axes.batch wants ..." is "strategy (batch) wants ...".
+std::string in_words_of_strategy(std::string text, size_t first_rule);
+
 }  // namespace shardscope

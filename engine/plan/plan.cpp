@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/config/strategy.h"
 #include "engine/program/program_text.h"
 
 namespace shardscope {
@@ -28,7 +29,8 @@ std::string Plan::instruction_name(const Instruction& instruction) const {
   return ProgramText{program, *graph, mesh}.instruction(instruction);
 }
 std::string Plan::cause(const Instruction& instruction) const {
-  return ProgramText{program, *graph, mesh, pins}.cause(instruction);
+  std::string text = ProgramText{program, *graph, mesh, pins}.cause(instruction);
+  return first_rule_of_strategy ? in_words_of_strategy(std::move(text), *first_rule_of_strategy) : text;
 }
 std::string Plan::value_name(int id) const { return ProgramText{program, *graph, mesh}.value(id); }
 std::string Plan::buffer_name(const Buffer& buffer, int stage) const {

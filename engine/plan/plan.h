@@ -119,6 +119,7 @@ struct Plan {
   // Per graph value: the place in the run file that decides its layout ("sharding.rules[1].axes.mlp"; of what nothing
   // speaks, where a spec would stand); empty where nobody says. Not part of the hash.
   std::vector<std::string> pins;
+  std::optional<size_t> first_rule_of_strategy;  // of the run file's rules, the first that its strategy stands for
   // Per stage, in the order of Graph::inputs: their program values, -1 where the stage does not use them.
   std::vector<std::vector<int>> input_values = std::vector<std::vector<int>>(1);
   std::vector<Metric> metrics;             // loss first

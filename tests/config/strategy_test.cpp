@@ -143,6 +143,16 @@ class StrategyTest : public QObject {
     QVERIFY(parse_run_config(write_run_config(config), "f.json") == config);
   }
 
+  void texts_name_rules_of_a_strategy_as_the_run_file_does() {
+    QCOMPARE(in_words_of_strategy("sharding.rules[2].axes.batch wants x; sharding.rules[1].axes.mlp: a", 2),
+             std::string("strategy (batch) wants x; sharding.rules[1].axes.mlp: a"));
+    QCOMPARE(in_words_of_strategy("you set it in sharding.rules[10]", 0), std::string("you set it in strategy"));
+    QCOMPARE(in_words_of_strategy("sharding.rules[0].axes.heads: heads -> tensor", 0),
+             std::string("strategy (heads): heads -> tensor"));
+    for (const char* other : {"sharding.rules[", "sharding.rules[x] 1", "sharding.rules[1", "sharding.zero"})
+      QCOMPARE(in_words_of_strategy(other, 0), std::string(other));
+  }
+
   void what_agrees_with_a_strategy_may_be_said_besides() {
     const RunConfig config =
         config_of(R"({"data": 2, "pipeline": 2})",
