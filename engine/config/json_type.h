@@ -248,159 +248,164 @@ JsonType<std::vector<Entry>> entries_of(std::string Entry::*name, T Entry::*valu
                        {"additionalProperties", item->schema}})};
 }
 
-// The keys of an object that stands for an Owner, in the order in which they are written; "source" is the last one of
-// an Owner that has one. `hint`: what such an object looks like.
+// How a value of any type behind a pointer is read, written and compared: a JsonType without its type, so that what the
+// keys of objects have in common is compiled once. A fault leaves the value as it was.
+class AnyJsonType {
+ public:
+  virtual ~AnyJsonType() = default;
+  // Whether the value is of the right kind, whatever it says.
+  virtual bool read(const JsonNode& node, const std::string& place, void* value, FaultList& faults) const = 0;
+  virtual JsonNode write(const void* value, bool all) const = 0;
+  virtual bool equal(const void* one, const void* other) const = 0;
+};
+
+template <class T>
+class MemberJsonType final : public AnyJsonType {
+ public:
+  explicit MemberJsonType(JsonType<T> type) : type_(std::move(type)) {}
+  bool read(const JsonNode& node, const std::string& place, void* value, FaultList& faults) const override {
+    auto read = type_.read(node, place, faults);
+    if (!read) return false;
+    *static_cast<T*>(value) = std::move(*read);
+    return true;
+  }
+  JsonNode write(const void* value, bool all) const override {
+    return type_.written(*static_cast<const T*>(value), all);
+  }
+  bool equal(const void* one, const void* other) const override {
+    return *static_cast<const T*>(one) == *static_cast<const T*>(other);
+  }
+
+ private:
+  JsonType<T> type_;
+};
+
+// Reads and judges a value, and keeps nothing of it.
+template <class T>
+class UnkeptJsonType final : public AnyJsonType {
+ public:
+  explicit UnkeptJsonType(JsonType<T> type) : type_(std::move(type)) {}
+  bool read(const JsonNode& node, const std::string& place, void*, FaultList& faults) const override {
+    return type_.read(node, place, faults).has_value();
+  }
+  JsonNode write(const void*, bool) const override { return {}; }
+  bool equal(const void*, const void*) const override { return true; }
+
+ private:
+  JsonType<T> type_;
+};
+
+// The keys of an object that stands for an owner of some type, in the order in which they are written.
+class KeyTable {
+ public:
+  // Where in an owner the value of a key is.
+  using Member = std::function<void*(void* owner)>;
+  using Check = std::function<void(const void* owner, const JsonNode&, const std::string& place, FaultList&)>;
+  enum class Presence { required, written, optional };
+
+  // `standard`: an owner with every member at its default. `hint`: what such an object looks like.
+  KeyTable(std::shared_ptr<void> standard, std::string help, std::string hint)
+      : standard_(std::move(standard)), help_(std::move(help)), hint_(std::move(hint)) {}
+
+  void add(std::string key, Member member, std::shared_ptr<const AnyJsonType> type, const JsonNode& schema,
+           std::string help, Presence presence, std::string example = {});
+  void add_unkept(std::string key, std::shared_ptr<const AnyJsonType> type, const JsonNode& schema, std::string help);
+  void add_inner(std::string key, KeyTable keys, bool required, std::string example);
+  void set_check(Check check) { check_ = std::move(check); }
+
+  bool read(const JsonNode& node, const std::string& place, void* owner, FaultList& faults) const;
+  JsonNode write(const void* owner, bool all) const;
+  bool is_default(const void* owner) const;
+  JsonNode schema() const;
+
+ private:
+  struct Field {
+    std::string key;
+    bool required, always;
+    std::string example;
+    Member member;
+    std::shared_ptr<const AnyJsonType> type;
+    JsonNode schema;
+  };
+  bool is_default(const Field& field, const void* owner) const;
+
+  std::shared_ptr<void> standard_;
+  std::string help_, hint_;
+  std::vector<Field> fields_;
+  Check check_;
+};
+
+// The same of an Owner; "source" is the last key of an Owner that has one.
 template <class Owner>
 class ObjectKeys {
  public:
   using Check = std::function<void(const Owner&, const JsonNode&, const std::string& place, FaultList&)>;
 
-  explicit ObjectKeys(std::string help, std::string hint = {}) : help_(std::move(help)), hint_(std::move(hint)) {}
+  explicit ObjectKeys(std::string help, std::string hint = {})
+      : table_(std::make_shared<Owner>(), std::move(help), std::move(hint)) {}
 
   // `example` of its value, as JSON, is for the hint where it is missing.
   template <class T>
   ObjectKeys& required(std::string key, T Owner::*member, JsonType<T> type, std::string help,
                        std::string example = "...") {
-    return add(std::move(key), member, std::move(type), std::move(help), true, true, std::move(example));
+    return add(std::move(key), member, std::move(type), std::move(help), KeyTable::Presence::required,
+               std::move(example));
   }
   // Need not be there, and is always written.
   template <class T>
   ObjectKeys& written(std::string key, T Owner::*member, JsonType<T> type, std::string help) {
-    return add(std::move(key), member, std::move(type), std::move(help), false, true);
+    return add(std::move(key), member, std::move(type), std::move(help), KeyTable::Presence::written);
   }
   // Its default is that of a new Owner; a value that equals it is not written.
   template <class T>
   ObjectKeys& optional(std::string key, T Owner::*member, JsonType<T> type, std::string help) {
-    return add(std::move(key), member, std::move(type), std::move(help), false, false);
+    return add(std::move(key), member, std::move(type), std::move(help), KeyTable::Presence::optional);
   }
   // A key that is read, and not kept.
   template <class T>
-  ObjectKeys& unkept(std::string key, JsonType<T> of, std::string help) {
-    const auto type = shared(std::move(of));
-    fields_.push_back({std::move(key),
-                       false,
-                       false,
-                       {},
-                       [=](const JsonNode& node, const std::string& place, Owner&, FaultList& faults) {
-                         return type->read(node, place, faults).has_value();
-                       },
-                       [](const Owner&, bool) { return JsonNode(); },
-                       [](const Owner&) { return true; },
-                       with_help(std::move(help), type->schema)});
+  ObjectKeys& unkept(std::string key, JsonType<T> type, std::string help) {
+    const JsonNode schema = type.schema;
+    table_.add_unkept(std::move(key), std::make_shared<UnkeptJsonType<T>>(std::move(type)), schema, std::move(help));
     return *this;
   }
   // An object of its own whose keys are of the same Owner.
   ObjectKeys& inner(std::string key, ObjectKeys keys, bool required, std::string example) {
-    const SharedFields fields = keys.shared_fields();
-    const auto is_default = [fields](const Owner& owner) {
-      for (const Field& field : *fields)
-        if (!field.is_default(owner)) return false;
-      return true;
-    };
-    fields_.push_back({std::move(key), required, required, std::move(example), keys.reader(fields), keys.writer(fields),
-                       is_default, keys.schema()});
+    table_.add_inner(std::move(key), std::move(keys.table_), required, std::move(example));
     return *this;
   }
   // What no single key can say, asked where the object had no fault so far.
   ObjectKeys& check(Check check) {
-    check_ = std::move(check);
+    table_.set_check([check = std::move(check)](const void* owner, const JsonNode& node, const std::string& place,
+                                                FaultList& faults) {
+      check(*static_cast<const Owner*>(owner), node, place, faults);
+    });
     return *this;
   }
 
   JsonType<Owner> type() {
     if constexpr (requires { &Owner::source; })
       optional("source", &Owner::source, text(), "Where the numbers are from, and when.");
-    const SharedFields fields = shared_fields();
-    return {[read = reader(fields)](const JsonNode& node, const std::string& place,
-                                    FaultList& faults) -> std::optional<Owner> {
+    const auto table = std::make_shared<const KeyTable>(table_);
+    return {[table](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<Owner> {
               Owner owner;
-              return read(node, place, owner, faults) ? std::optional(std::move(owner)) : std::nullopt;
+              return table->read(node, place, &owner, faults) ? std::optional(std::move(owner)) : std::nullopt;
             },
-            [write = writer(fields)](const Owner& owner) { return write(owner, false); }, schema(),
-            [write = writer(fields)](const Owner& owner) { return write(owner, true); }};
+            [table](const Owner& owner) { return table->write(&owner, false); }, table->schema(),
+            [table](const Owner& owner) { return table->write(&owner, true); }};
   }
 
  private:
-  // Whether the value is of the right kind, whatever it says.
-  using Reader = std::function<bool(const JsonNode&, const std::string& place, Owner&, FaultList&)>;
-  using Writer = std::function<JsonNode(const Owner&, bool all)>;
-
-  struct Field {
-    std::string key;
-    bool required, always;
-    std::string example;
-    Reader read;
-    Writer write;
-    std::function<bool(const Owner&)> is_default;
-    JsonNode schema;
-  };
-  using SharedFields = std::shared_ptr<const std::vector<Field>>;
-  SharedFields shared_fields() const { return std::make_shared<const std::vector<Field>>(fields_); }
-
   template <class T>
-  ObjectKeys& add(std::string key, T Owner::*member, JsonType<T> of, std::string help, bool required, bool always,
+  ObjectKeys& add(std::string key, T Owner::*member, JsonType<T> type, std::string help, KeyTable::Presence presence,
                   std::string example = {}) {
-    const auto type = shared(std::move(of));
-    JsonNode schema = with_help(std::move(help), type->schema);
-    const JsonNode standard = type->write(Owner().*member);
-    const bool is_plain = !standard.is(JsonNode::Kind::array) && !standard.is(JsonNode::Kind::object);
-    if (!required && is_plain && !standard.is(JsonNode::Kind::null)) schema.add("default", standard);
-    fields_.push_back({std::move(key), required, always, std::move(example),
-                       [=](const JsonNode& node, const std::string& place, Owner& owner, FaultList& faults) {
-                         auto value = type->read(node, place, faults);
-                         if (value) owner.*member = std::move(*value);
-                         return value.has_value();
-                       },
-                       [=](const Owner& owner, bool all) { return type->written(owner.*member, all); },
-                       [=](const Owner& owner) { return owner.*member == Owner().*member; }, std::move(schema)});
+    const JsonNode schema = type.schema;
+    table_.add(
+        std::move(key), [member](void* owner) -> void* { return &(static_cast<Owner*>(owner)->*member); },
+        std::make_shared<MemberJsonType<T>>(std::move(type)), schema, std::move(help), presence, std::move(example));
     return *this;
   }
 
-  Reader reader(SharedFields fields) const {
-    run_file::Keys names;
-    for (const Field& field : fields_) names.push_back({field.key, field.required, field.example});
-    return [fields = std::move(fields), names, check = check_, hint = hint_](
-               const JsonNode& node, const std::string& place, Owner& owner, FaultList& faults) {
-      if (!faults.expect(node, place, JsonNode::Kind::object, "an object", hint)) return false;
-      const size_t before = faults.count();
-      faults.check_keys(node, place, names);
-      for (const Field& field : *fields)
-        if (const JsonNode* value = node.find(field.key))
-          field.read(*value, member_place(place, field.key), owner, faults);
-      if (check && faults.count() == before) check(owner, node, place, faults);
-      return true;
-    };
-  }
-
-  Writer writer(SharedFields fields) const {
-    return [fields = std::move(fields)](const Owner& owner, bool all) {
-      JsonNode node = JsonNode::object();
-      for (const Field& field : *fields) {
-        const bool is_said = field.always || !field.is_default(owner);
-        if (!is_said && !all) continue;
-        JsonNode value = field.write(owner, all);
-        if (is_said || !value.is(JsonNode::Kind::null)) node.add(field.key, std::move(value));
-      }
-      return node;
-    };
-  }
-
-  JsonNode schema() const {
-    JsonMembers properties;
-    std::vector<std::string> necessary;
-    for (const Field& field : fields_) {
-      properties.emplace_back(field.key, field.schema);
-      if (field.required) necessary.push_back(field.key);
-    }
-    return with_help(help_, json_object({{"type", JsonNode::of("object")},
-                                         {"required", json_list(necessary)},
-                                         {"additionalProperties", JsonNode::of(false)},
-                                         {"properties", json_object(std::move(properties))}}));
-  }
-
-  std::string help_, hint_;
-  std::vector<Field> fields_;
-  Check check_;
+  KeyTable table_;
 };
 
 }  // namespace shardscope
