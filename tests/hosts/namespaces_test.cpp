@@ -72,7 +72,7 @@ class NamespacesTest : public QObject {
         QVERIFY2(!is_outside || port.address.ends_with("." + std::to_string(host + 1)), port.address.c_str());
       }
     }
-    QVERIFY(outside >= 8);
+    QVERIFY(outside >= 4);
     process.terminate();
     finish(process);
     QVERIFY2(eventually([this] { return left() == QString(); }), qPrintable(left()));
@@ -95,7 +95,7 @@ class NamespacesTest : public QObject {
     ::kill(rank, signal);
     const ProgramResult result = finish(process);
     QCOMPARE(result.code, 1);
-    QVERIFY2(QRegularExpression("rank [4-7] .*" + words).match(result.errors).hasMatch(), qPrintable(result.errors));
+    QVERIFY2(QRegularExpression("rank [23] .*" + words).match(result.errors).hasMatch(), qPrintable(result.errors));
     QVERIFY2(eventually([this] { return left() == QString(); }), qPrintable(left()));
   }
 
@@ -106,7 +106,7 @@ class NamespacesTest : public QObject {
     QCOMPARE(run_script({"link", prefix_ + "h1", "down"}), 0);
     const ProgramResult result = finish(process);
     QCOMPARE(result.code, 1);
-    QVERIFY2(result.errors.contains(QString("host %1h1 (ranks 4 to 7): does not answer").arg(prefix_)),
+    QVERIFY2(result.errors.contains(QString("host %1h1 (ranks 2 to 3): does not answer").arg(prefix_)),
              qPrintable(result.errors));
     QVERIFY2(result.errors.contains("cannot be reached"), qPrintable(result.errors));
     QVERIFY2(eventually([this] { return processes(1, "").isEmpty(); }), qPrintable(left()));
@@ -122,7 +122,7 @@ class NamespacesTest : public QObject {
     ::kill(agents.last(), SIGKILL);
     const ProgramResult result = finish(process);
     QCOMPARE(result.code, 1);
-    QVERIFY2(result.errors.contains(QString("host %1h1 (ranks 4 to 7): its agent").arg(prefix_)),
+    QVERIFY2(result.errors.contains(QString("host %1h1 (ranks 2 to 3): its agent").arg(prefix_)),
              qPrintable(result.errors));
     QVERIFY2(eventually([this] { return left() == QString(); }), qPrintable(left()));
   }
@@ -136,7 +136,7 @@ class NamespacesTest : public QObject {
       return environment;
     }());
     process.start(script, QStringList{"on", prefix_ + "h0", QCoreApplication::applicationFilePath()} + arguments +
-                              QStringList{"--hosts", QString("%1h0:4,%1h1:4").arg(prefix_)});
+                              QStringList{"--hosts", QString("%1h0:2,%1h1:2").arg(prefix_)});
   }
 
   void train_endlessly(QProcess& process, const QStringList& more = {}) const {

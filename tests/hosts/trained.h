@@ -11,11 +11,23 @@
 
 namespace shardscope {
 
-// A model that trains in no time, on eight ranks: groups inside a host, and across.
-inline QStringList small_model() {
-  return {preset("parallax_decoder"), "--set", "mesh.data=4",      "--set", "mesh.model=2",       "--set",
-          "data.batch_size=8",        "--set", "model.seq_len=16", "--set", "model.embed_dim=32", "--set",
-          "model.vocab_size=64",      "--set", "model.num_heads=4"};
+// A model that trains in no time, on data x 2 ranks: on two hosts, groups inside a host and across.
+inline QStringList small_model(int data = 2) {
+  return {preset("parallax_decoder"),
+          "--set",
+          QString("mesh.data=%1").arg(data),
+          "--set",
+          "mesh.model=2",
+          "--set",
+          "data.batch_size=8",
+          "--set",
+          "model.seq_len=16",
+          "--set",
+          "model.embed_dim=32",
+          "--set",
+          "model.vocab_size=64",
+          "--set",
+          "model.num_heads=4"};
 }
 
 inline QList<double> losses(const QString& jsonl) {
