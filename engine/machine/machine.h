@@ -88,7 +88,7 @@ struct Device {
   std::map<std::string, KernelRate, std::less<>> kernels;  // by family
   std::string bf16_products;  // how they are computed, for people ("oneDNN"); empty: not known
   std::string source;
-  double issue_seconds = 0;      // between two instructions at least: the program's own time to issue one
+  double issue_seconds = 0;      // of the host's program, which issues instructions ahead of the device: time of each
   double memory_efficiency = 1;  // share of the outermost memory's rate that work which streams reaches
   bool operator==(const Device&) const = default;
 };
