@@ -1,9 +1,9 @@
 """Fits the constants of a software stack on a machine to measured step times: reads what `bench/truth --json OUT` wrote,
 takes the rows of half 0, and prints by how much each kind of work should take longer than predicted.
 
-A row's time is that of its slowest stage: the sum of its work by family, each scaled by the multiplier of its class, and
-of what is exposed of its communication, and at least the time to issue all its instructions; times the plan's step over
-that, which is what stages wait for each other. Multipliers minimise the sum of the squared logarithms of predicted to
+A row's time is that of its slowest stage: the sum of its work by family, each scaled by the multiplier of its class and
+at least the time to issue its instructions, and what is exposed of its communication; times the plan's step over that
+sum, which is what stages wait for each other. Multipliers minimise the sum of the squared logarithms of predicted to
 measured, by coordinate search from several issue times; a weak pull holds those that the rows do not decide (--pull,
 --toward). The plans are then made anew with the new constants: bench/truth is what counts.
 
@@ -47,19 +47,22 @@ def class_of(family, axes):
 
 
 def features(plan):
-    """By stage: [(class, seconds, count)] of what takes the device's time, and of instructions that are issued."""
+    """By stage: [(class, seconds, count)] of what takes the device's time."""
     stages = []
     for work, communication in zip(plan["work"], plan["communication"]):
-        parts = [(class_of(line["family"], line["axes"]), 0 if line["axes"] else line["seconds"], line["count"])
-                 for line in work]
+        parts = [(class_of(line["family"], line["axes"]), line["seconds"], line["count"]) for line in work
+                 if not line["axes"]]
         parts += [(class_of("", line["axes"]), line["seconds"], 0) for line in communication["exposed_by_axes"]]
         stages.append(parts)
     return stages
 
 
 def stage_seconds(parts, scale):
-    return max(sum(seconds * scale[kind] for kind, seconds, _ in parts),
-               sum(count for _, _, count in parts) * scale["issue"])
+    total = 0.0
+    for kind, seconds, count in parts:
+        scaled = seconds * scale[kind]
+        total += max(scaled, count * scale["issue"]) if kind not in ("tensor", "data", "context", "pipeline") else scaled
+    return total
 
 
 def model(row, scale):

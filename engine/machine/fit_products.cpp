@@ -32,6 +32,7 @@ class PeakPrices {
 
  private:
   static Machine computing_alone(Machine machine) {
+    machine.device.issue_seconds = 0;
     machine.device.memory = {{"memory", 0, 1e100, false, ""}};
     machine.device.memory_efficiency = 1;
     return machine;

@@ -14,9 +14,10 @@ namespace shardscope {
 // with a transposed left operand. A precision that the machine has no rate for gets one with the peak that it was
 // priced by (substitutes()). `source` is noted.
 //
-// The price of a row is then what was measured, but where memory limits it, or where a product takes less time than a
-// smaller one (which no machine here does, product_efficiency.h): such get the times between which the largest relative
-// error is least, halfway by logarithms (isotonic regression by the largest error).
+// The price of a row is then what was measured, but where memory or the time to issue an instruction limits it, or
+// where a product takes less time than a smaller one (which no machine here does, product_efficiency.h): such get the
+// times between which the largest relative error is least, halfway by logarithms (isotonic regression by the largest
+// error).
 //
 // Throws Failure with all faults, each at its row: an efficiency above 1, or too small for a machine file; shapes that
 // span too large a grid.

@@ -131,8 +131,10 @@ JsonType<Device> device() {
       .required("memory_bytes", &Device::memory_bytes, capacity(1), "Bytes of a device, or of a host for its ranks.")
       .optional("instruction_latency", &Device::instruction_latency, latency(), "Starting one instruction, s.")
       .optional("issue_seconds", &Device::issue_seconds, latency(),
-                "Of the host's program, to issue one instruction, s; it does so ahead of the device, which waits where "
-                "it is late.")
+                "Between two instructions at least: the program's own time to issue one, s.")
+      .optional("issues_ahead", &Device::issues_ahead, flag(),
+                "A program on the host issues instructions ahead of the device, which waits only where that is late. "
+                "Without it each instruction takes the device at least issue_seconds.")
       .optional("memory_efficiency", &Device::memory_efficiency, share(),
                 "Share of the outermost memory's rate that work which streams reaches.")
       .optional("vector_flops", &Device::vector_flops, number(0, 1e20),

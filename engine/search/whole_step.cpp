@@ -116,7 +116,7 @@ class WholeStep {
 
 Machine ideal_machine(Machine machine) {
   Device& device = machine.device;
-  device.instruction_latency = 0;
+  device.instruction_latency = device.issue_seconds = 0;
   if (device.memory.size() > 1) {
     device.memory.resize(1);
     device.memory_efficiency = 1;
