@@ -218,7 +218,7 @@ class Simulator {
   std::vector<const Sequence*> sequences_;  // per stage
   std::vector<Turn> at_;
   std::vector<StageClock> clocks_;
-  std::vector<double> working_;  // s, per stage
+  std::vector<double> working_;                               // s, per stage
   std::vector<std::vector<std::pair<int, size_t>>> untaken_;  // per stage, blocking: channel and number of message
   Simulation result_;
 };

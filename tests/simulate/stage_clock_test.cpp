@@ -125,7 +125,7 @@ class StageClockTest : public QObject {
     }
   }
 
-  void a_transfer_begins_no_earlier_than_it_is_issued_and_those_before_it_go_on() {
+  void a_transfer_begins_no_earlier_than_it_is_issued_and_those_before_it_continue() {
     Streams streams = joined(1, 1);
     streams.issue_seconds = 1;
     StageClock clock(streams);
