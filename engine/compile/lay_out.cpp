@@ -23,10 +23,12 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
   const Stack& stack = problem.prices.stack();
   std::vector<double> hidden(static_cast<size_t>(program.stages));
   if (!stack.runs_here())
-    hidden = hide_behind_passes(program, problem.graph, stack.overlap, result.instruction_seconds);
-  const Streams streams =
+    hidden = hide_behind_passes(program, problem.graph, stack.overlap, machine.machine().device.host_seconds(),
+                                result.instruction_seconds);
+  Streams streams =
       streams_on(machine.machine(), levels,
                  stack.runs_here() ? std::vector<bool>() : blocking_groups(program, problem.graph, stack.overlap));
+  streams.blocking_messages = stack.overlap.blocking_messages;
   ScheduledProgram scheduled =
       schedule(program, {problem.graph, problem.mesh, result.instruction_seconds, streams, machine.threads_per_rank(),
                          scheduling.memory_limit_bytes, scheduling.overlap, scheduling.totals_only});
@@ -65,7 +67,8 @@ LaidOut lay_out_fastest(const LayoutProblem& problem, const Scheduling& scheduli
   const LayoutChoice priced = choose_layouts(
       problem, [&](const LayoutChoice& choice) { return consider(lay_out(problem, choice, false, scheduling)); }, stop);
   if (priced.empty()) return {};
-  const bool is_price_exact = problem.staged.empty() && !best.overlapped;
+  const bool is_issued_ahead = problem.prices.machine().machine().device.host_seconds() > 0;
+  const bool is_price_exact = problem.staged.empty() && !best.overlapped && !is_issued_ahead;
   const bool is_faster_as_written = priced.start_seconds <= best.seconds * (1 + rounding);
   const bool may_be_only_fit = !fits(best) && !priced.nothing_fits;
   if (!is_price_exact || is_faster_as_written || may_be_only_fit) consider(lay_out_as_written(problem, scheduling));

@@ -89,7 +89,11 @@ struct Device {
   std::string bf16_products;  // how they are computed, for people ("oneDNN"); empty: not known
   std::string source;
   double issue_seconds = 0;      // between two instructions at least: the program's own time to issue one
+  bool issues_ahead = false;     // by a program on the host, ahead of the device, which waits where that is late
   double memory_efficiency = 1;  // share of the outermost memory's rate that work which streams reaches
+  // Of issue_seconds, what an instruction takes the device at least, and what it takes the host.
+  double least_seconds() const { return issues_ahead ? 0 : issue_seconds; }
+  double host_seconds() const { return issues_ahead ? issue_seconds : 0; }
   bool operator==(const Device&) const = default;
 };
 

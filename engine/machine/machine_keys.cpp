@@ -132,6 +132,9 @@ JsonType<Device> device() {
       .optional("instruction_latency", &Device::instruction_latency, latency(), "Starting one instruction, s.")
       .optional("issue_seconds", &Device::issue_seconds, latency(),
                 "Between two instructions at least: the program's own time to issue one, s.")
+      .optional("issues_ahead", &Device::issues_ahead, flag(),
+                "A program on the host issues instructions ahead of the device, which waits only where that is late. "
+                "Without it each instruction takes the device at least issue_seconds.")
       .optional("memory_efficiency", &Device::memory_efficiency, share(),
                 "Share of the outermost memory's rate that work which streams reaches.")
       .optional("vector_flops", &Device::vector_flops, number(0, 1e20),

@@ -83,7 +83,7 @@ double MachinePrices::matrix_product_seconds(const PricedProduct& product) const
   const auto [precision, m, n, k, batch, transposed_left] = product;
   const auto of = [](int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); };
   const double flops = 2 * of(m, n) * of(k, batch);
-  if (flops == 0) return std::max(machine_.device.issue_seconds, latency_);
+  if (flops == 0) return std::max(machine_.device.least_seconds(), latency_);
   const double bytes = static_cast<double>(batch) * (of(m, k) + of(k, n) + of(m, n)) * byte_size(precision);
   const int number = products_of_[static_cast<size_t>(precision)];
   if (number < 0) {
@@ -95,7 +95,7 @@ double MachinePrices::matrix_product_seconds(const PricedProduct& product) const
                             tiled_share(products.tiles, products.units, static_cast<double>(m), static_cast<double>(n),
                                         static_cast<double>(k), static_cast<double>(batch));
   const double seconds = std::max(flops * products.seconds_per_flop / efficiency, memory_.seconds(bytes));
-  return std::max(machine_.device.issue_seconds, latency_ + seconds);
+  return std::max(machine_.device.least_seconds(), latency_ + seconds);
 }
 
 double MachinePrices::local_seconds(std::string_view family, double bytes, double flops, Precision precision) const {
@@ -110,7 +110,7 @@ double MachinePrices::local_seconds(std::string_view family, double bytes, doubl
     }
   }
   const double computing = rate > 0 ? flops / (rate * share_) : 0;
-  return std::max(machine_.device.issue_seconds, latency_ + std::max(memory_.seconds(bytes), computing) / efficiency);
+  return std::max(machine_.device.least_seconds(), latency_ + std::max(memory_.seconds(bytes), computing) / efficiency);
 }
 
 GroupPlacement MachinePrices::place(std::vector<std::vector<int>> groups) const {

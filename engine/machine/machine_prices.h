@@ -40,7 +40,7 @@ class MachinePrices {
   int64_t memory_bytes() const;
 
   // latency + max(2 m n k batch / (peak x efficiency), bytes of operands and result once / memory rate at that size),
-  // and at least the device's issue_seconds. Throws Failure (no_product_rate) where the machine has no rate for the
+  // and at least the device's least_seconds(). Throws Failure (no_product_rate) where the machine has no rate for the
   // precision nor for a wider one.
   double matrix_product_seconds(const PricedProduct& product) const;
 

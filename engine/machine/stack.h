@@ -55,6 +55,9 @@ struct StackOverlap {
   bool tensor = true;      // of activations, within layers
   bool context = true;     // of keys and values round a ring, beside the attention of a block
   bool pipeline = false;   // messages between stages take their devices no time
+  // Send and receive are a meeting: a stage that has sent a message computes nothing until the other has taken it, and
+  // the programs on both hosts wait for it, too. (A pair of stages that send to each other does both at once.)
+  bool blocking_messages = false;
   std::string source;
   bool operator==(const StackOverlap&) const = default;
 };

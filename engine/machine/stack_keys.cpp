@@ -55,6 +55,9 @@ JsonType<StackOverlap> overlap() {
       .optional("context", &StackOverlap::context, flag(),
                 "Keys and values on their way round a ring, beside the attention of a block.")
       .optional("pipeline", &StackOverlap::pipeline, flag(), "Messages between stages take their devices no time.")
+      .optional("blocking_messages", &StackOverlap::blocking_messages, flag(),
+                "A stage that has sent a message computes nothing until the other has taken it, and the programs on "
+                "both hosts wait for it.")
       .type();
 }
 

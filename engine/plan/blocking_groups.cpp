@@ -40,11 +40,11 @@ std::vector<bool> blocking_groups(const Program& program, const Graph& graph, co
 }
 
 std::vector<double> hide_behind_passes(const Program& program, const Graph& graph, const StackOverlap& overlap,
-                                       InstructionTable<double>& seconds) {
+                                       double host_seconds, InstructionTable<double>& seconds) {
   std::vector<double> hidden(static_cast<size_t>(program.stages));
   const std::vector<bool> of_states = values_of_states(graph);
   for (int stage = 0; stage < program.stages; ++stage) {
-    std::array<double, 2> moving{}, computing{};  // of gradients, backward; of parameters, forward
+    std::array<double, 2> moving{}, computing{}, issuing{};  // of gradients, backward; of parameters, forward
     const auto of_update = [&](auto&& visit) {
       for (size_t t = 0; t < program.tasks.size(); ++t) {
         const Task& task = program.tasks[t];
@@ -62,13 +62,15 @@ std::vector<double> hide_behind_passes(const Program& program, const Graph& grap
       const Task& task = program.tasks[t];
       if (task.stage != stage || (task.phase != Phase::forward && task.phase != Phase::backward)) continue;
       for (size_t i = 0; i < task.instructions.size(); ++i) {
-        if (task.instructions[i].as<Compute>()) computing[task.phase == Phase::forward] += seconds.tasks[t][i];
+        const size_t pass = task.phase == Phase::forward;
+        if (task.instructions[i].as<Compute>()) computing[pass] += seconds.tasks[t][i];
+        if (seconds.tasks[t][i] > 0) issuing[pass] += host_seconds;
       }
     }
     const std::array<bool, 2> overlapped = {overlap.gradients, overlap.parameters};
     of_update([&](size_t kind, double& of_one) {
       if (!overlapped[kind] || moving[kind] <= 0) return;
-      const double share = std::min(1.0, computing[kind] / moving[kind]);
+      const double share = std::min(1.0, std::max(computing[kind], issuing[kind]) / moving[kind]);
       hidden[static_cast<size_t>(stage)] += of_one * share;
       of_one *= 1 - share;
     });

@@ -20,9 +20,10 @@ std::vector<bool> blocking_groups(const Program& program, const Graph& graph, co
 // A plan reduces gradients, and gathers updated parameters, in its update, behind the last backward pass. A stack that
 // overlaps does so bucket by bucket beside the backward pass of the last microbatch, and beside the forward pass of the
 // next step's first: of the collectives of an update's gradients (parameters) only what exceeds `seconds` computed in
-// one backward (forward) pass of all of a stage's chunks is left, each in proportion. `seconds`: of each instruction.
-// Gives what was taken away of each stage, which is hidden.
+// one backward (forward) pass of all of a stage's chunks is left, each in proportion; a pass takes at least as long as
+// the host issues its instructions, `host_seconds` each (Device). `seconds`: of each instruction. Gives what was taken
+// away of each stage, which is hidden.
 std::vector<double> hide_behind_passes(const Program& program, const Graph& graph, const StackOverlap& overlap,
-                                       InstructionTable<double>& seconds);
+                                       double host_seconds, InstructionTable<double>& seconds);
 
 }  // namespace shardscope

@@ -35,16 +35,12 @@ class Simulator {
     }
     at_.resize(sequences_.size());
     working_.resize(sequences_.size());
+    untaken_.resize(sequences_.size());
     clocks_.assign(sequences_.size(), StageClock(streams));
   }
 
   Simulation run() {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (int stage = 0; stage < program_.stages; ++stage) {
-        while (advance(stage)) moved = true;
-      }
-    }
+    while (advance_all() || let_go()) continue;
     result_.streams = streams_.names;
     double busy = 0;
     for (int stage = 0; stage < program_.stages; ++stage) {
@@ -71,6 +67,35 @@ class Simulator {
   }
 
  private:
+  bool advance_all() {
+    bool moved = false;
+    for (int stage = 0; stage < program_.stages; ++stage) {
+      while (advance(stage)) moved = true;
+    }
+    return moved;
+  }
+
+  // Stages that wait for each other to take what they have sent: they go on as if it were on its way.
+  bool let_go() {
+    const bool any = std::ranges::any_of(untaken_, [](const auto& list) { return !list.empty(); });
+    for (auto& list : untaken_) list.clear();
+    return any;
+  }
+
+  // Whether all that a stage has sent is taken, as blocking messages must be before it goes on.
+  bool are_taken(int stage) {
+    std::vector<std::pair<int, size_t>>& list = untaken_[static_cast<size_t>(stage)];
+    double last = 0;
+    for (const auto& [channel, number] : list) {
+      const std::vector<double>& taken = channels_[static_cast<size_t>(channel)].taken;
+      if (taken.size() <= number) return false;
+      last = std::max(last, taken[number]);
+    }
+    if (!list.empty()) clocks_[static_cast<size_t>(stage)].await(last);
+    list.clear();
+    return true;
+  }
+
   // When each message was there, and when it was taken.
   struct Messages {
     std::vector<double> sent, taken;
@@ -131,10 +156,18 @@ class Simulator {
     } else if (next.kind == Step::receive) {
       const size_t taken = messages->taken.size();
       if (messages->sent.size() == taken) return false;
-      clock.idle_until(messages->sent[taken]);
+      clock.await(messages->sent[taken]);
+    } else if (next.kind != Step::send && next.seconds > 0 && !are_taken(stage)) {
+      return false;
     }
     const Simulation::Span span = issue(clock, next, run.first, at.place);
-    if (next.kind == Step::send) messages->sent.push_back(span.end);
+    if (next.kind == Step::send) {
+      if (streams_.blocking_messages && !without_limits_) {
+        clock.await(span.end);
+        untaken_[static_cast<size_t>(stage)].emplace_back(next.channel, messages->sent.size());
+      }
+      messages->sent.push_back(span.end);
+    }
     if (next.kind == Step::receive) messages->taken.push_back(span.end);
     working_[static_cast<size_t>(stage)] += span.end - span.start;
     if (keeps_spans_) result_.stages[static_cast<size_t>(stage)][static_cast<size_t>(run.first + at.place)] = span;
@@ -143,10 +176,7 @@ class Simulator {
   }
 
   static Simulation::Span issue(StageClock& clock, const Step& next, int first, int place) {
-    if (next.kind == Step::start) {
-      clock.start(first + place, next.stream, next.seconds);
-      return {clock.time(), clock.time()};
-    }
+    if (next.kind == Step::start) return clock.start(first + place, next.stream, next.seconds);
     return next.kind == Step::done ? clock.finish(first + next.start_place, next.stream) : clock.compute(next.seconds);
   }
 
@@ -188,7 +218,8 @@ class Simulator {
   std::vector<const Sequence*> sequences_;  // per stage
   std::vector<Turn> at_;
   std::vector<StageClock> clocks_;
-  std::vector<double> working_;  // s, per stage
+  std::vector<double> working_;                               // s, per stage
+  std::vector<std::vector<std::pair<int, size_t>>> untaken_;  // per stage, blocking: channel and number of message
   Simulation result_;
 };
 

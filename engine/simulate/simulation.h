@@ -13,8 +13,8 @@ namespace shardscope {
 // When each stage runs each instruction of a sequence, in seconds from the beginning.
 struct Simulation {
   using Span = TimeSpan;
-  // By position, on the stream `compute`, one after the other: a start takes no time, a done is as long as the device
-  // waits for the transfer.
+  // By position, on the stream `compute`, one after the other: a start takes as long as the host is late with it, a
+  // done is as long as the device waits for the transfer.
   std::vector<std::vector<Span>> stages;
   std::vector<std::vector<TransferSpan>> transfers;  // per stage, by end
   std::vector<std::string> streams;                  // their names

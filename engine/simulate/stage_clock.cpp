@@ -5,8 +5,15 @@
 
 namespace shardscope {
 
+void StageClock::issue() {
+  if (streams_->issue_seconds == 0) return;
+  issued_ += streams_->issue_seconds;
+  idle_until(issued_);
+}
+
 TimeSpan StageClock::compute(double seconds) {
   const double start = time_;
+  if (seconds > 0) issue();
   if (open_ == 0) {
     time_ += std::max(0.0, seconds);
     return {start, time_};
@@ -35,9 +42,17 @@ void StageClock::idle_until(double time) {
   }
 }
 
-void StageClock::start(int position, int stream, double seconds) {
+void StageClock::await(double message) {
+  idle_until(message);
+  if (streams_->blocking_messages) issued_ = std::max(issued_, time_);
+}
+
+TimeSpan StageClock::start(int position, int stream, double seconds) {
+  const double start = time_;
+  if (seconds > 0) issue();
   queues_[static_cast<size_t>(stream)].transfers.push_back({position, started_++, seconds, std::nullopt});
   ++open_;
+  return {start, time_};
 }
 
 TimeSpan StageClock::finish(int position, int stream) {

@@ -23,6 +23,9 @@ struct TransferSpan {
 // take turns: compute goes first, then the stream of the transfer that is waited for, then the one whose transfer was
 // started first. Of what several streams slow down the factors multiply.
 //
+// Instructions run no earlier than the host has issued them (Streams::issue_seconds), which counts from the beginning,
+// or from the last message that it waited for. A span begins when its device could run it.
+//
 // Example: start of 4 s, compute of 3 s, both 1.5 times as long beside each other: compute ends at 4.5 s, when 3 s of
 // the transfer are done; waiting for it takes 1 s more.
 class StageClock {
@@ -38,13 +41,17 @@ class StageClock {
   TimeSpan compute(double seconds);
   // The device has nothing to do until then.
   void idle_until(double time);
-  // Enqueues a transfer, at no time of its own.
-  void start(int position, int stream, double seconds);
+  // A message is there then, for which the device waits; and the host, where it does.
+  void await(double message);
+  // Enqueues a transfer, at no time of the device.
+  TimeSpan start(int position, int stream, double seconds);
   // Waits for it; returns when it did.
   TimeSpan finish(int position, int stream);
   bool is_open(int position, int stream) const;  // started and not ended
 
  private:
+  // The host issues one more instruction; the device has nothing else to do until then.
+  void issue();
   struct Transfer {
     int position = 0;
     int number = 0;  // in the order of starts
@@ -71,6 +78,7 @@ class StageClock {
   std::vector<int> running_;
   std::vector<TransferSpan> transfers_;
   double time_ = 0, exposed_ = 0, hidden_ = 0;
+  double issued_ = 0;  // when the host has issued the last instruction
   int started_ = 0, open_ = 0;
 };
 

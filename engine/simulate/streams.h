@@ -22,6 +22,10 @@ struct Streams {
   std::vector<std::string> names{"compute", "communication"};
   std::vector<int> of_group;  // per Program::groups: the stream of its collectives; empty: 1
   std::vector<std::vector<std::optional<Slowdown>>> joined;  // by pair; nothing: one after the other; empty: all so
+  // The program on the host, which issues the instructions of a device one by one, ahead of it where it can: s between
+  // two of those that take the device or a link any time.
+  double issue_seconds = 0;
+  bool blocking_messages = false;  // StackOverlap
 
   int of(const Program& program, const CollectiveStart& start) const;
   // Nothing where they run one after the other.

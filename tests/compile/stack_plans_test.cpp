@@ -15,6 +15,7 @@
 #include "engine/machine/chosen_stack.h"
 #include "engine/machine/machine_library.h"
 #include "engine/machine/machine_prices.h"
+#include "engine/plan/blocking_groups.h"
 #include "engine/plan/exposed_wait.h"
 #include "engine/plan/utilisation.h"
 #include "tests/compile/random_run.h"
@@ -250,6 +251,65 @@ class StackPlansTest : public QObject {
     const auto hidden = communication_of(true), exposed = communication_of(false);
     QVERIFY(hidden.hidden > 0 && hidden.exposed < exposed.exposed);
     QVERIFY(std::abs(hidden.hidden + hidden.exposed - exposed.exposed - exposed.hidden) < 1e-9 * exposed.exposed);
+  }
+
+  void a_step_takes_at_least_as_long_as_a_host_issues_its_instructions() {
+    for (const char* preset : {"llama_tiny", "workshop_gpipe", "workshop_interleaved"}) {
+      for (const char* stack : {"megatron", "nanotron_2024"}) {
+        RunConfig config = config_of(preset, "dgx_h100", stack);
+        config.sharding.mode = LayoutMode::as_written;
+        const auto plan_with = [&](double issue) {
+          config.stack = fmt::format(R"({{"name": "{}", "machines": {{"dgx_h100": {{"device": {{"issue_seconds": {},
+              "issues_ahead": true}}}}}}}})",
+                                     stack, issue);
+          return compile(plan_request(config));
+        };
+        constexpr double issue = 1e-3;
+        const Plan fast = plan_with(0), slow = plan_with(issue);
+        for (int stage = 0; stage < slow.program.stages; ++stage) {
+          int issued = 0;
+          for (const TaskRun& run : slow.program.find(Purpose::train_step, stage)->runs) {
+            const Task& task = slow.program.tasks[static_cast<size_t>(run.task)];
+            for (size_t i = 0; i < task.instructions.size(); ++i) {
+              const Instruction& one = task.instructions[i];
+              const bool is_issued = one.as<Compute>() || one.as<CollectiveStart>();
+              issued += is_issued && slow.instruction_seconds.tasks[static_cast<size_t>(run.task)][i] > 0;
+            }
+          }
+          QVERIFY(issued > 10);
+          QVERIFY(slow.totals.seconds_per_step >= issue * issued * (1 - 1e-9));
+        }
+        QVERIFY(slow.totals.seconds_per_step > fast.totals.seconds_per_step);
+      }
+    }
+  }
+
+  // Of gradients, which data parallelism reduces.
+  void what_is_hidden_behind_a_pass_is_its_work_or_the_time_to_issue_it() {
+    RunConfig config = config_of("tiny_lm_dp", "dgx_h100", "megatron");
+    config.sharding.mode = LayoutMode::as_written;
+    const Plan plan = compile(plan_request(config));
+    StackOverlap overlap;
+    overlap.gradients = true;
+    InstructionTable<double> seconds = plan.instruction_seconds;
+    double computing = 0;
+    int issued = 0;
+    for (size_t t = 0; t < seconds.tasks.size(); ++t) {
+      const Task& task = plan.program.tasks[t];
+      for (size_t i = 0; i < seconds.tasks[t].size(); ++i) {
+        const bool computes = task.instructions[i].as<Compute>(), starts = task.instructions[i].as<CollectiveStart>();
+        seconds.tasks[t][i] = computes ? 1 : starts ? 1e6 : 0;
+        if (task.phase != Phase::backward) continue;
+        computing += computes;
+        issued += computes || starts;
+      }
+    }
+    QVERIFY(computing > 10);
+    for (double host : {0.0, 0.5, 1.0, 2.0, 10.0}) {
+      InstructionTable<double> left = seconds;
+      const double hidden = hide_behind_passes(plan.program, *plan.graph, overlap, host, left).at(0);
+      QVERIFY(std::abs(hidden - std::max(computing, host * issued)) <= 1e-6 * hidden);
+    }
   }
 
   void memory_of_this_program_is_its_arena_and_a_stack_says_so_itself() {

@@ -111,6 +111,33 @@ class PricesTest : public QObject {
     }
   }
 
+  void an_instruction_takes_at_least_the_time_to_issue_it_unless_it_is_issued_ahead() {
+    test::RandomMachines random(8);
+    int limited = 0;
+    for (int i = 0; i < cases; ++i) {
+      const RandomRun run(random);
+      Machine machine = run.machine;
+      const auto seconds_of = [&](bool ahead, double issue) {
+        machine.device.issue_seconds = issue;
+        machine.device.issues_ahead = ahead;
+        const MachinePrices prices(machine, run.devices);
+        std::vector<double> seconds;
+        for (const PricedProduct& product : run.products) seconds.push_back(prices.matrix_product_seconds(product));
+        for (double bytes : run.bytes) seconds.push_back(prices.local_seconds("gelu", bytes));
+        return seconds;
+      };
+      const std::vector<double> alone = seconds_of(false, 0);
+      const double issue = alone[static_cast<size_t>(random.below(static_cast<int>(alone.size())))];
+      const std::vector<double> least = seconds_of(false, issue);
+      QVERIFY(seconds_of(true, issue) == alone);
+      for (size_t at = 0; at < alone.size(); ++at) {
+        QCOMPARE(least[at], std::max(alone[at], issue));
+        limited += alone[at] < issue;
+      }
+    }
+    QVERIFY(limited > cases);
+  }
+
   void larger_work_takes_no_less_time() {
     test::RandomMachines random(3);
     for (int i = 0; i < cases; ++i) {

@@ -44,15 +44,18 @@ class PipelineBoundTest : public QObject {
   void bounds_of_pipelines_are_below_their_plans_data() {
     QTest::addColumn<int>("seed");
     QTest::addColumn<QString>("stack");
-    for (int seed = 1; seed <= 40; ++seed) QTest::addRow("%d", seed) << seed << "";
+    QTest::addColumn<bool>("ahead");
+    for (int seed = 1; seed <= 40; ++seed) QTest::addRow("%d", seed) << seed << "" << false;
+    for (int seed = 2001; seed <= 2020; ++seed) QTest::addRow("%d, ahead", seed) << seed << "nanotron_2024" << true;
     // A first message that its stage was to wait for twice.
-    QTest::addRow("1237") << 1237 << "";
+    QTest::addRow("1237") << 1237 << "" << false;
     // Groups that block in a shortened network and not in the whole one.
-    QTest::addRow("1233, megatron") << 1233 << "megatron";
+    QTest::addRow("1233, megatron") << 1233 << "megatron" << false;
   }
   void bounds_of_pipelines_are_below_their_plans() {
     QFETCH(int, seed);
     QFETCH(QString, stack);
+    QFETCH(bool, ahead);
     std::mt19937 random(static_cast<uint32_t>(seed));
     SearchRequest request;
     const char* machines[] = {"\"dgx_h100\"", "\"tpu_v5e\"", "\"dgx_a100_40gb\""};
@@ -65,6 +68,10 @@ class PipelineBoundTest : public QObject {
     if (random() % 3 == 0) {
       const std::string one = stack.isEmpty() ? stacks[random() % 3] : stack.toStdString();
       request.plan.config.stack = fmt::format("\"{}\"", one);
+    }
+    if (ahead) {
+      machine.device.issue_seconds = std::exp2(static_cast<double>(random() % 12)) * 1e-7;
+      machine.device.issues_ahead = true;
     }
     fix(request.fixed, random() % 3 ? "pipeline=2,4,8" : "pipeline=1");
     const Bounds bounds(request.plan, request.devices);

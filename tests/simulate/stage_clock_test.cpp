@@ -106,6 +106,49 @@ class StageClockTest : public QObject {
     }
   }
 
+  void a_device_waits_for_its_host_where_that_issues_too_slowly_and_not_where_it_is_ahead() {
+    std::mt19937 random(2);
+    for (int round = 0; round < 300; ++round) {
+      Streams streams;
+      streams.issue_seconds = static_cast<double>(random() % 1000) * 1e-3;
+      StageClock clock(streams);
+      double end = 0, work = 0;
+      for (int i = 1; i <= 40; ++i) {
+        const double seconds = 1e-3 * static_cast<double>(1 + random() % 1000), before = end;
+        end = std::max(end, i * streams.issue_seconds) + seconds;
+        work += seconds;
+        const TimeSpan span = clock.compute(seconds);
+        QVERIFY(near(span.start, before) && near(span.end, end));
+        clock.compute(0);  // is not issued
+      }
+      QVERIFY(end >= std::max(work, 40 * streams.issue_seconds) && end <= work + 40 * streams.issue_seconds);
+    }
+  }
+
+  void a_transfer_begins_no_earlier_than_it_is_issued_and_those_before_it_continue() {
+    Streams streams = joined(1, 1);
+    streams.issue_seconds = 1;
+    StageClock clock(streams);
+    const TimeSpan first = clock.start(0, 1, 0.5);
+    QVERIFY(near(first.start, 0) && near(first.end, 1));
+    clock.start(1, 1, 3);
+    QVERIFY(!clock.is_open(0, 1));
+    QVERIFY(near(clock.finish(1, 1).end, 5));
+    QVERIFY(near(clock.exposed(), 3));
+  }
+
+  void a_host_that_waits_for_messages_issues_nothing_meanwhile() {
+    for (bool waits : {false, true}) {
+      Streams streams;
+      streams.issue_seconds = 1;
+      streams.blocking_messages = waits;
+      StageClock clock(streams);
+      clock.await(10);
+      for (int i = 0; i < 4; ++i) clock.compute(0.25);
+      QVERIFY(near(clock.time(), waits ? 14.25 : 11));
+    }
+  }
+
   void idle_time_moves_what_is_open() {
     const Streams streams;
     StageClock clock(streams);
