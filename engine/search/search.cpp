@@ -31,7 +31,7 @@ constexpr int64_t dives_apart = 4;  // times as many rounds
 // Usual strategies are planned so many at a time; frugal ones of which bounds by their own layers are found.
 constexpr size_t usual_round = 2, usual_count = 32;
 // Single changes are tried of so many of the best plans, and planned so many at a time.
-constexpr size_t improved_count = 4, change_round = 4;
+constexpr size_t improved_count = 4, change_round = 2;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
 constexpr double likely_time = 1.03, likely_memory = 1.05;
 // Estimates of memory above the limit by this much are planned last.

@@ -19,11 +19,13 @@ int64_t devices_of_node(const Machine& machine) {
 bool is_usual(const StrategyConfig& s, const Machine& machine) {
   const bool splits_states = s.pipeline == 1 ? s.data == 1 : s.fsdp == 1 && s.zero == (s.data > 1 ? 1 : 0);
   return splits_states && s.tensor <= devices_of_node(machine) && s.sequence_parallel == (s.tensor > 1) &&
-         s.context <= most_context && s.pipeline_schedule == "1f1b" && s.order.empty();
+         s.context <= most_context && (s.pipeline_schedule == "1f1b" || s.pipeline_schedule == "zero_bubble") &&
+         s.order.empty();
 }
 
 bool is_frugal(const StrategyConfig& s) {
-  return s.recompute == "full" && s.context == 1 && s.virtual_stages == 1 && s.microbatch_size == 1;
+  return s.pipeline_schedule == "1f1b" && s.recompute == "full" && s.context == 1 && s.virtual_stages == 1 &&
+         s.microbatch_size == 1;
 }
 
 bool has_equal_layers(const StrategyConfig& a, const StrategyConfig& b) {

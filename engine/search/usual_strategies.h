@@ -11,10 +11,10 @@ namespace shardscope {
 int64_t devices_of_node(const Machine& machine);  // of a unit of the innermost level
 
 // As people begin: tensor parallelism within a node, sequence parallel; context parallelism of up to 8; 1F1B,
-// interleaved or not, with ZeRO 1; or without a pipeline parameters split over all replicas.
+// interleaved or not, or zero bubble, with ZeRO 1; or without a pipeline parameters split over all replicas.
 bool is_usual(const StrategyConfig& strategy, const Machine& machine);
 
-// One sequence at a time, all recomputed, without context parallelism and virtual stages.
+// 1F1B, one sequence at a time, all recomputed, without context parallelism and virtual stages.
 bool is_frugal(const StrategyConfig& strategy);
 
 // Whether layers are split and run alike, on whatever stages and by however many replicas; `a` has no virtual stages.
