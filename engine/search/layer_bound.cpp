@@ -159,7 +159,6 @@ class StrategyBound {
   };
 
   // `with_streams`: the task is one in the plan.
-  // `with_streams`: the task is one in the plan.
   Item item_of(const TaskSeconds& of, bool with_streams) const {
     const double work = with_streams ? of.all() : of.clock;
     if (kind_ == ProfileKind::proportional)

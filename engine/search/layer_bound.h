@@ -23,22 +23,22 @@ namespace shardscope {
 // backward is split into two tasks, each stream's sum of all that a stage runs does.
 //
 // A stage. It gets the message of a run at R, when the stage before gives it at S, and has it after the transfer, in
-// which it does nothing else. Of work that begins at A, when the run before has ended, some may be done ahead of the
-// message and some behind the message that it sends: S >= max(A, R) + work - ahead - behind, and its end E >= S +
-// behind, E >= A + work. These are sums and maxima, so they rise with what they are of: the simulated time of the
-// plan's tasks, in the schedule's order, is no less. Of all sizes, and for long orders (above simulated_items runs): a
-// stage works on all microbatches, after the first message has passed the stages before it, and before the last, where
-// the schedule ends with it, has passed them back.
+// which it does nothing else: beside it run only transfers that do not wait for it. Of work that begins at A, when the
+// run before has ended, some may be done ahead of the message and some behind the message that it sends: S >= max(A, R)
+// + work - ahead - behind, and its end E >= S + behind, E >= A + work. These are sums and maxima, so they rise with
+// what they are of: the simulated time of the plan's tasks, in the schedule's order, is no less. Of all sizes, and for
+// long orders (above simulated_items runs): a stage works on all microbatches, after the first message has passed the
+// stages before it, and before the last, where the schedule ends with it, has passed them back.
 //
 // Replicas. With fsdp each run of a task gathers the parameters of its layers, for forward and again for backward, and
 // with it or ZeRO 2 backward sums each gradient to the part of a replica. Else an update of several microbatches sums
-// them, and with ZeRO gathers the parameters. What a task moves so is as of two replicas.
-// For ZeRO puts replicas on the largest of the dimensions that they divide (zero_split.h): where an even number of them
-// divides the dimension that two are put on, it is put there too, since what it divides two do. Layouts as written
-// follow from which dimensions are split, not into how many parts, and the payload of a gather is the array behind it,
-// that of a sum the array before it, whatever their number; of a whole sum it is the array. All else counts for
-// nothing: an odd number of replicas, and what they do not divide so. Each byte takes at least what the fastest rule
-// says for the groups of the candidate. An own profile has it already.
+// them, and with ZeRO gathers the parameters. What a task moves so is as of two replicas. For ZeRO puts replicas on the
+// largest of the dimensions that they divide (zero_split.h): where an even number of them divides the dimension that
+// two are put on, it is put there too, since what it divides two do. Layouts as written follow from which dimensions
+// are split, not into how many parts, and the payload of a gather is the array behind it, that of a sum the array
+// before it, whatever their number; of a whole sum it is the array. All else counts for nothing: an odd number of
+// replicas, and what they do not divide so. Each byte takes at least what the fastest rule says for the groups of the
+// candidate. An own profile has it already.
 //
 // Of all sizes of microbatches. On the ideal machine of whole_step.h an op of r rows takes max(a r + w, b r), a
 // collective c r: for each row no less than of more rows. So computing, clock and streams, which are sums and maxima of
