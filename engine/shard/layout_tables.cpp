@@ -132,8 +132,10 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
     const int producer = value.producer == no_id ? -1 : tables.classes.of_op[value.producer];
     const bool start_reshard_after_forward = !problem.reshard_after_forward.empty() && problem.reshard_after_forward[v];
     const int flags = bucketed[v] + 2 * reported[v] + 4 * start_reshard_after_forward;
-    const int type = tables.costs.type_id(value.type, rows.empty() ? 1 : rows[v].share);
-    key = {producer, value.result_index, pin, start_pin, flags, static_cast<int>(value.kind), type};
+    const auto type = [&] { return tables.costs.type_id(value.type, rows.empty() ? 1 : rows[v].share); };
+    // Sources that nobody uses still take room; their type tells them apart. Of others their class does, but for rows.
+    const int unlike = producer < 0 || !rows.empty() ? type() : -1;
+    key = {producer, value.result_index, pin, start_pin, flags, static_cast<int>(value.kind), unlike};
     const size_t head = key.size();
     for (int r = readers.begin[v]; r < readers.begin[v + 1]; ++r) {
       const int user = tables.classes.of_op[readers.all[r].first], operand = readers.all[r].second;
@@ -147,7 +149,7 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
       node.value = static_cast<ValueId>(v);
       node.producer = producer;
       node.result = value.result_index;
-      node.type = type;
+      node.type = type();
       node.pin = pin;
       node.start_pin = start_pin;
       node.start_reshard_after_forward = start_reshard_after_forward;

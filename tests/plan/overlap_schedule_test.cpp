@@ -28,89 +28,78 @@ double seconds_of(const RandomProgram& one, const Streams& streams) {
   return simulate(one.program, one.graph, one.mesh, Purpose::train_step, one.seconds, streams).seconds;
 }
 
-// Layers that need a gathered weight each: gather 1 s, compute 2 s with the layer before's result.
-RandomProgram layers(int count) {
+// One task, with a group that the streams above may overlap, and so many values; nothing in it yet.
+RandomProgram empty_program(int values) {
   RandomProgram one;
   one.program.groups.resize(2);
   one.program.groups[1].push_back(1);
   one.program.tasks.push_back({"forward", Phase::forward, {}, {}, {}});
   one.seconds.tasks.emplace_back();
-  one.program.values.resize(static_cast<size_t>(3 * count));
+  one.program.values.resize(static_cast<size_t>(values));
   for (ProgramValue& value : one.program.values) value.moved = true;
+  return one;
+}
+
+void gather(RandomProgram& one, int from, int to, double seconds) {
+  CollectiveStart start;
+  start.operands = {from};
+  start.destinations = {to};
+  start.axes = one.program.groups[1];
+  const CollectiveDone done{start.kind, one.task().size(), {to}};
+  one.task().instructions.push_back({Phase::forward, no_id, start});
+  one.task().instructions.push_back({Phase::forward, no_id, done});
+  one.seconds.tasks[0].insert(one.seconds.tasks[0].end(), {seconds, 0});
+}
+
+void compute(RandomProgram& one, Compute work, double seconds) {
+  one.task().instructions.push_back({Phase::forward, no_id, std::move(work)});
+  one.seconds.tasks[0].push_back(seconds);
+}
+
+RandomProgram finished(RandomProgram one) {
+  one.program.sequences = {make_sequence(Purpose::train_step, {{0}}, one.program.tasks)};
+  return one;
+}
+
+// Layers that need a gathered weight each: gather 1 s, compute 2 s with the layer before's result.
+RandomProgram layers(int count) {
+  RandomProgram one = empty_program(3 * count);
   for (int layer = 0; layer < count; ++layer) {
     const int shard = layer, weight = count + layer, result = 2 * count + layer;
     one.task().inputs.push_back(shard);
-    CollectiveStart start;
-    start.operands = {shard};
-    start.destinations = {weight};
-    start.axes = one.program.groups[1];
-    Compute compute{{weight}, {result}};
-    if (layer > 0) compute.operands.push_back(result - 1);
-    const CollectiveDone done{start.kind, one.task().size(), {weight}};
-    one.task().instructions.push_back({Phase::forward, no_id, start});
-    one.task().instructions.push_back({Phase::forward, no_id, done});
-    one.task().instructions.push_back({Phase::forward, no_id, compute});
-    one.seconds.tasks[0].insert(one.seconds.tasks[0].end(), {1, 0, 2});
+    gather(one, shard, weight, 1);
+    Compute work{{weight}, {result}};
+    if (layer > 0) work.operands.push_back(result - 1);
+    compute(one, std::move(work), 2);
   }
-  one.program.sequences = {make_sequence(Purpose::train_step, {{0}}, one.program.tasks)};
-  return one;
+  return finished(std::move(one));
 }
 
 // Compute, gather what no one needs, then gather twice, in no time and in a second, what it gave, for another compute.
 RandomProgram chain() {
-  RandomProgram one;
-  one.program.groups.resize(2);
-  one.program.groups[1].push_back(1);
-  one.program.tasks.push_back({"forward", Phase::forward, {}, {}, {}});
-  one.seconds.tasks = {{1, 1, 0, 0, 0, 1, 0, 2}};
-  one.program.values.resize(6);
-  for (ProgramValue& value : one.program.values) value.moved = true;
+  RandomProgram one = empty_program(6);
   one.task().inputs = {0};
-  const auto gather = [&](int from, int to) {
-    CollectiveStart start;
-    start.operands = {from};
-    start.destinations = {to};
-    start.axes = one.program.groups[1];
-    const CollectiveDone done{start.kind, one.task().size(), {to}};
-    one.task().instructions.push_back({Phase::forward, no_id, start});
-    one.task().instructions.push_back({Phase::forward, no_id, done});
-  };
-  one.task().instructions.push_back({Phase::forward, no_id, Compute{{0, 0}, {1}}});
-  gather(0, 5);
-  gather(1, 2);
-  gather(2, 3);
-  one.task().instructions.push_back({Phase::forward, no_id, Compute{{3, 3}, {4}}});
-  one.program.sequences = {make_sequence(Purpose::train_step, {{0}}, one.program.tasks)};
-  return one;
+  compute(one, {{0, 0}, {1}}, 1);
+  gather(one, 0, 5, 1);
+  gather(one, 1, 2, 0);
+  gather(one, 2, 3, 1);
+  compute(one, {{3, 3}, {4}}, 2);
+  return finished(std::move(one));
 }
 
 // Keys and values on their way round: 1 s each, from the ones before, then 5 s of computing with the ones before.
 RandomProgram ring(int blocks) {
-  RandomProgram one;
-  one.program.groups.resize(2);
-  one.program.groups[1].push_back(1);
-  one.program.tasks.push_back({"forward", Phase::forward, {}, {}, {}});
-  one.seconds.tasks.emplace_back();
-  one.program.values.resize(static_cast<size_t>(3 * blocks));
-  for (ProgramValue& value : one.program.values) value.moved = true;
+  RandomProgram one = empty_program(3 * blocks);
   one.task().inputs = {0, 1};
   for (int block = 0; block < blocks; ++block) {
-    for (int value : {3 * block, 3 * block + 1}) {
-      if (block + 1 == blocks) continue;
-      CollectiveStart start;
-      start.operands = {value};
-      start.destinations = {value + 3};
-      start.axes = one.program.groups[1];
-      const CollectiveDone done{start.kind, one.task().size(), {value + 3}};
-      one.task().instructions.push_back({Phase::forward, no_id, start});
-      one.task().instructions.push_back({Phase::forward, no_id, done});
-      one.seconds.tasks[0].insert(one.seconds.tasks[0].end(), {1, 0});
+    const int key = 3 * block, value = key + 1, result = key + 2;
+    if (block + 1 < blocks) {
+      gather(one, key, key + 3, 1);
+      gather(one, value, value + 3, 1);
     }
-    one.task().instructions.push_back({Phase::forward, no_id, Compute{{3 * block, 3 * block + 1}, {3 * block + 2}}});
-    one.seconds.tasks[0].push_back(5);
+    compute(one, {{key, value}, {result}}, 5);
   }
-  one.program.sequences = {make_sequence(Purpose::train_step, {{0}}, one.program.tasks)};
-  return one;
+  return finished(std::move(one));
 }
 
 }  // namespace

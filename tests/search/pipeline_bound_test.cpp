@@ -35,6 +35,30 @@ RunConfig deep_run(std::mt19937& random) {
   return system_run(network.preset, settings, {1, 1});
 }
 
+// llama-3.1-8b on H100, by this program, of strategies with these numbers.
+SearchRequest llama_request(const std::vector<std::string>& settings, int64_t devices, const QString& fixed) {
+  SearchRequest request;
+  request.plan = {system_run("published/llama-3.1-8b", settings), chosen_machine("\"dgx_h100\"", {})};
+  request.plan.config.stack.clear();
+  request.devices = devices;
+  for (const QString& number : fixed.split(' ')) fix(request.fixed, number.toStdString());
+  return request;
+}
+
+// The first candidate's bounds of these kinds are at most its plan, and no less than a share of it.
+void check_tightness(const SearchRequest& request, std::initializer_list<ProfileKind> kinds, double share) {
+  const std::vector<Candidate> all = candidates(model_limits(request.plan.config), request.devices, request.fixed);
+  QVERIFY(!all.empty());
+  const std::optional<Found> found = plan_candidate(request, all.front(), {});
+  QVERIFY(found);
+  LayerBounds layers(request.plan, request.devices);
+  for (ProfileKind kind : kinds) {
+    const double bound = layers.of(all.front(), kind).seconds;
+    QVERIFY2(bound <= found->seconds && bound >= share * found->seconds,
+             fmt::format("{} of {}", bound, found->seconds).c_str());
+  }
+}
+
 }  // namespace
 
 class PipelineBoundTest : public QObject {
@@ -104,21 +128,10 @@ class PipelineBoundTest : public QObject {
   }
   void a_bound_of_own_layers_is_near_the_plan() {
     QFETCH(QString, fixed);
-    SearchRequest request;
-    request.plan.config = system_run("published/llama-3.1-8b", {"data.batch_size=64"});
-    request.plan.config.stack.clear();
-    request.plan.machine = chosen_machine("\"dgx_h100\"", {});
-    request.devices = 64;
-    const QString numbers =
-        fixed + " tensor=4 data=2 sequence_parallel=true zero=1 microbatch_size=1 recompute=none virtual_stages=1";
-    for (const QString& number : numbers.split(' ')) fix(request.fixed, number.toStdString());
-    const std::vector<Candidate> all = candidates(model_limits(request.plan.config), request.devices, request.fixed);
-    QVERIFY(!all.empty());
-    const std::optional<Found> found = plan_candidate(request, all.front(), {});
-    QVERIFY(found);
-    const double bound = LayerBounds(request.plan, request.devices).of(all.front(), ProfileKind::own).seconds;
-    QVERIFY2(bound <= found->seconds && bound >= 0.97 * found->seconds,
-             fmt::format("{} of {}", bound, found->seconds).c_str());
+    const QString others =
+        " tensor=4 data=2 sequence_parallel=true zero=1 microbatch_size=1 recompute=none "
+        "virtual_stages=1";
+    check_tightness(llama_request({"data.batch_size=64"}, 64, fixed + others), {ProfileKind::own}, 0.97);
   }
 
   // Where links are slow, what replicas move is nearly all of a step.
@@ -133,24 +146,11 @@ class PipelineBoundTest : public QObject {
   }
   void bounds_count_what_replicas_move() {
     QFETCH(QString, fixed);
-    SearchRequest request;
-    request.plan.config = system_run("published/llama-3.1-8b", {"data.batch_size=128", "data.sequence_length=8192"});
-    request.plan.config.stack.clear();
-    request.plan.machine = chosen_machine("\"dgx_h100\"", {});
+    SearchRequest request =
+        llama_request({"data.batch_size=128", "data.sequence_length=8192"}, 16,
+                      fixed + " tensor=1 context=1 microbatch_size=1 recompute=none virtual_stages=1");
     for (Level& level : request.plan.machine.levels) level.bytes_per_second /= 256;
-    request.devices = 16;
-    const QString numbers = fixed + " tensor=1 context=1 microbatch_size=1 recompute=none virtual_stages=1";
-    for (const QString& number : numbers.split(' ')) fix(request.fixed, number.toStdString());
-    const std::vector<Candidate> all = candidates(model_limits(request.plan.config), request.devices, request.fixed);
-    QVERIFY(!all.empty());
-    const std::optional<Found> found = plan_candidate(request, all.front(), {});
-    QVERIFY(found);
-    LayerBounds layers(request.plan, request.devices);
-    for (ProfileKind kind : {ProfileKind::proportional, ProfileKind::coarse}) {
-      const double bound = layers.of(all.front(), kind).seconds;
-      QVERIFY2(bound <= found->seconds && bound >= 0.7 * found->seconds,
-               fmt::format("{} of {}", bound, found->seconds).c_str());
-    }
+    check_tightness(request, {ProfileKind::proportional, ProfileKind::coarse}, 0.7);
   }
 
   // Orders of axes that share a profile: the bound by that of the other is the bound by its own.
