@@ -11,7 +11,9 @@ namespace shardscope {
 
 namespace {
 
-double rounds_of(int64_t members) { return std::bit_width(static_cast<uint64_t>(members - 1)); }
+double rounds_of(const LevelTraffic& level) {
+  return static_cast<double>(std::min<int64_t>(std::bit_width(static_cast<uint64_t>(level.units - 1)), level.messages));
+}
 
 double bytes_seconds(InstructionKind collective, double payload, const GroupPlacement& groups) {
   double all_to_all = 0, slowest = 0;
@@ -31,7 +33,8 @@ double hierarchical_seconds(InstructionKind collective, double payload, const Gr
     const auto units = static_cast<double>(level.units);
     const double part = is_exchange ? payload : payload / static_cast<double>(level.inside);
     const double sent = (units - 1) / units * part;
-    seconds += (units - 1) * level.latency + sent * (is_exchange ? level.all_to_all : level.each) / efficiency;
+    seconds += static_cast<double>(level.messages) * level.latency +
+               sent * (is_exchange ? level.all_to_all : level.each) / efficiency;
   }
   return collective == InstructionKind::all_reduce ? 2 * seconds : seconds;
 }
@@ -63,15 +66,15 @@ double collective_seconds(InstructionKind collective, double payload, const Grou
   if (rule.algorithm == Algorithm::hierarchical && !is_permute) {
     return call + hierarchical_seconds(collective, payload, groups, rule.efficiency);
   }
+  const bool is_once = rule.algorithm == Algorithm::direct || is_permute;
+  const bool is_tree = rule.algorithm == Algorithm::tree && collective != InstructionKind::all_to_all;
   double latency = 0;
-  for (const LevelTraffic& level : groups.levels) latency = std::max(latency, level.latency);
-  double messages = 1;
-  if (rule.algorithm != Algorithm::direct && !is_permute) {
-    const bool is_tree = rule.algorithm == Algorithm::tree && collective != InstructionKind::all_to_all;
-    messages = is_tree ? rounds_of(groups.size) : static_cast<double>(groups.size - 1);
-    if (collective == InstructionKind::all_reduce) messages *= 2;
+  for (const LevelTraffic& level : groups.levels) {
+    if (is_once) latency = std::max(latency, level.latency);
+    else latency += (is_tree ? rounds_of(level) : static_cast<double>(level.in_ring)) * level.latency;
   }
-  return call + messages * latency + bytes_seconds(collective, payload, groups) / rule.efficiency;
+  if (!is_once && collective == InstructionKind::all_reduce) latency *= 2;
+  return call + latency + bytes_seconds(collective, payload, groups) / rule.efficiency;
 }
 
 double least_seconds_per_byte(InstructionKind collective, const GroupPlacement& groups, const Machine& machine) {

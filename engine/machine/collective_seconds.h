@@ -10,29 +10,30 @@ namespace shardscope {
 // (p-1)/p n, all-gather and reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p of the local size, permute n.
 double wire_bytes(InstructionKind collective, double payload, int64_t members);
 
-// What one collective takes by one rule. With p members, n payload, W = wire_bytes(), A the largest latency of a
-// message over the levels in which members differ, and the seconds per byte of LevelTraffic:
+// What one collective takes by one rule. With p members, n payload, W = wire_bytes(), and latencies, messages and
+// seconds per byte of LevelTraffic; A: the sum over levels of `in_ring` x latency, L the largest latency:
 //
 //   bytes          all-reduce, all-gather, reduce-scatter: W x the slowest level's `ring`
 //                  all-to-all: the sum over levels of n x `crossing` x `all_to_all`
 //                  permute: n x the slowest level's `one_way`
-//   ring           (p-1) A + bytes; all-reduce 2 (p-1) A + bytes; permute A + bytes
+//   ring           A + bytes; all-reduce 2 A + bytes; permute L + bytes
 //                  (Patarasu & Yuan 2009, "Bandwidth optimal all-reduce algorithms for clusters of workstations")
-//   tree           as ring, with ceil(log2 p) in place of p-1: recursive halving and doubling (Thakur, Rabenseifner &
-//                  Gropp 2005, "Optimization of collective communication operations in MPICH"). An all-to-all has no
-//                  tree and takes what it takes as ring
+//   tree           as ring, with ceil(log2 u) messages among the u units of a level: recursive halving and doubling
+//                  (Thakur, Rabenseifner & Gropp 2005, "Optimization of collective communication operations in MPICH").
+//                  An all-to-all has no tree and takes what it takes as ring
 //   hierarchical   on each level from inside out a ring among its u units, of the part n_l = n / `inside` that the
 //                  levels inside leave: reduce-scatter inside, all-reduce across, all-gather inside, as NCCL
-//                  and Megatron-LM do: all-gather, reduce-scatter: the sum of (u-1) latency + (u-1)/u n_l x `each`;
-//                  all-reduce twice that. All-to-all: the sum of (u-1) latency + (u-1)/u n x `all_to_all`
-//   direct         A + bytes: one rendezvous, then peers read in place
+//                  and Megatron-LM do: all-gather, reduce-scatter: the sum of `messages` x latency + (u-1)/u n_l x
+//                  `each`; all-reduce twice that. All-to-all: the sum of `messages` x latency + (u-1)/u n x
+//                  `all_to_all`
+//   direct         L + bytes: one rendezvous, then peers read in place
 //
 // The rule adds `latency` + p x `latency_per_member`; bytes take 1/efficiency of their time. Groups of one take
 // nothing.
 //
 // Example: 2 hosts of 4 devices, inside 100 GB/s and 1 us, across 10 GB/s a device and 5 us; all-reduce of 80 MB among
-// all 8, ring: 14 x 5 us + 140 MB x max(1/100, 1/4/10) s/GB = 0.07 + 3.5 ms; hierarchical: 2 (3 us + 60 MB / 100 GB/s)
-// + 2 (5 us + 10 MB / 10 GB/s) = 1.206 + 2.01 ms.
+// all 8, ring: 2 (6 x 1 us + 1 x 5 us) + 140 MB x max(1/100, 1/4/10) s/GB = 0.022 + 3.5 ms; hierarchical:
+// 2 (3 us + 60 MB / 100 GB/s) + 2 (5 us + 10 MB / 10 GB/s) = 1.206 + 2.01 ms.
 double collective_seconds(InstructionKind collective, double payload, const GroupPlacement& groups,
                           const CollectiveRule& rule);
 

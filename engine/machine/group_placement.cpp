@@ -6,17 +6,22 @@ namespace shardscope {
 
 namespace {
 
-// How many links' rate a ring, and how many times a link's time an all-to-all, has along the dimensions of a level.
+// How many links' rate a ring, and how many times a link's time an all-to-all, has along the dimensions of a level; and
+// how many messages follow each other.
 struct Reach {
   double ring = 1, all_to_all = 1;
+  int64_t messages = 0;
 };
+
+bool is_circular(const Level& level) { return level.kind == LevelKind::ring || level.kind == LevelKind::torus; }
 
 // `positions`: of the units of one group within a unit of the level, ascending; at least two.
 Reach reach_of(const Level& level, const std::vector<int>& positions, int level_units) {
-  if (level.kind != LevelKind::ring && level.kind != LevelKind::torus) return {};
+  if (!is_circular(level)) return {.messages = static_cast<int64_t>(positions.size()) - 1};
   std::vector<int> dims = level.dims;
   if (level.kind == LevelKind::ring) dims = {level.count.size() == 1 ? level.count[0] : level_units};
   double ring = 0, cut = 0;
+  int64_t messages = 0;
   int below = 1;
   for (size_t d = dims.size(); d-- > 0; below *= dims[d]) {
     std::vector<int> places;
@@ -29,10 +34,11 @@ Reach reach_of(const Level& level, const std::vector<int>& positions, int level_
     const int span = stride * static_cast<int>(places.size());
     const bool is_closed = level.wraps && dims[d] >= 3 && span >= dims[d];
     ring += (is_closed ? 2.0 : 1.0) / stride;
+    messages += is_closed ? std::ssize(places) / 2 : std::ssize(places) - 1;
     cut = std::max(cut, span * (is_closed ? 1 / 8.0 : 1 / 4.0));
   }
   const auto units = static_cast<double>(positions.size());
-  return {ring, cut * units / (units - 1)};
+  return {ring, cut * units / (units - 1), messages};
 }
 
 // What the groups ask of one level.
@@ -49,12 +55,17 @@ class LevelLoad {
   // `members` ascending.
   void add(const std::vector<int>& members) {
     group_size_ = static_cast<double>(members.size());
+    int64_t in_ring = 0;
     for (auto first = members.begin(); first != members.end();) {
       const int unit = topology_.unit(number_, *first);
       const auto last = std::find_if(first, members.end(), [&](int d) { return topology_.unit(number_, d) != unit; });
-      if (topology_.unit(number_ - 1, *first) != topology_.unit(number_ - 1, *(last - 1))) add_unit(first, last);
+      if (topology_.unit(number_ - 1, *first) != topology_.unit(number_ - 1, *(last - 1))) {
+        add_unit(first, last);
+        in_ring += std::ssize(positions_) - 1;
+      }
       first = last;
     }
+    traffic_.in_ring = std::max(traffic_.in_ring, is_circular(level_) ? traffic_.messages : in_ring);
   }
 
   bool is_used() const { return traffic_.units > 1; }
@@ -91,6 +102,7 @@ class LevelLoad {
     }
     traffic_.units = std::max(traffic_.units, static_cast<int64_t>(positions.size()));
     const Reach reach = reach_of(level_, positions, links_.units);
+    traffic_.messages = std::max(traffic_.messages, reach.messages);
     least_ring_ = is_reached_ ? std::min(least_ring_, reach.ring) : reach.ring;
     most_all_to_all_ = is_reached_ ? std::max(most_all_to_all_, reach.all_to_all) : reach.all_to_all;
     is_reached_ = true;

@@ -15,6 +15,8 @@ namespace shardscope {
 struct LevelTraffic {
   int level = 0;
   double latency = 0;     // of one message, s
+  int64_t messages = 0;   // one after the other, until each of `units` has what all of them had
+  int64_t in_ring = 0;    // messages over this level of one that goes through all members
   int64_t units = 1;      // units of the level below that have members of one group, within one unit of this level
   int64_t inside = 1;     // the fewest members of a group, of those it has any of, within a unit of the level below
   double crossing = 0;    // share of what a member holds that is for members in other units of the level below, but in
@@ -41,6 +43,12 @@ struct GroupPlacement {
 // m s >= D >= 3 and the dimension wraps, a ring goes both ways round (2 / s links' rate), else to the end and back
 // (1 / s). Dimensions add up. An all-to-all of n bytes of each device is limited by the cut through the middle:
 // D / 8 n bytes over each link where it wraps, D / 4 n where not (D: m s). Other levels: each device has its link.
+//
+// Messages: a ring through all members passes each unit's members before it leaves the unit, so that among all its
+// members - 1 messages each level has as many as the units below that it visits, less the units of the level. Along a
+// dimension of a torus or ring m members have floor(m / 2) messages where it is closed, which go both ways, else m - 1;
+// dimensions, and units of the levels outside, send at the same time. Example: 2 hosts of 4 devices: 6 messages within
+// hosts and 1 across, in_ring, and 3 and 1 `messages`; a torus of 16 x 16 that wraps: 16.
 GroupPlacement place_groups(const std::vector<Level>& levels, const Topology& topology,
                             std::span<const LevelLinks> links, std::vector<std::vector<int>> groups);
 

@@ -49,7 +49,9 @@ struct ProductRate {
   std::vector<ProductSample> efficiency;       // of plain products
   std::vector<ProductSample> transposed_left;  // of those whose left operand is stored transposed; empty: as plain
   std::string source;
-  int units = 1;                        // of the device that tiles are spread over
+  int units = 1;                        // of the device that tiles are spread over: multiprocessors, matrix units
+  double flops_per_cycle = 0;           // of one unit, and
+  double clock_hz = 0;                  // cycles in a second, where the peak is published with them; 0: not known
   std::vector<ProductTile> tiles = {};  // kernels to choose from
   bool operator==(const ProductRate&) const = default;
 };

@@ -88,7 +88,12 @@ JsonType<ProductRate> product_rate() {
   return ObjectKeys<ProductRate>("Matrix products in one precision.")
       .required("flops_per_second", &ProductRate::flops_per_second, rate(),
                 "Peak, FLOP/s; of one core where ranks share the cores of a host.")
-      .optional("units", &ProductRate::units, integer(1, 65536), "Of the device that tiles are spread over.")
+      .optional("units", &ProductRate::units, integer(1, 65536),
+                "Of the device that tiles are spread over: multiprocessors, or matrix units.")
+      .optional("flops_per_cycle", &ProductRate::flops_per_cycle, number(0, 1e9),
+                "FLOP of one unit in a cycle, where the peak is published with it; 0: not known.")
+      .optional("clock_hz", &ProductRate::clock_hz, number(0, 1e11),
+                "Cycles in a second, 1/s: with which the peak follows; 0: not known.")
       .optional("tiles", &ProductRate::tiles, list_of(product_tile()),
                 "Kernels to choose from; a product takes the fastest. Absent: the peak is reached at any shape.")
       .optional("efficiency", &ProductRate::efficiency, samples(),

@@ -54,7 +54,7 @@ inline const std::vector<Planted>& planted_faults() {
        {"sharding.mode=as_written"},
        {R"(mesh.axes=[{"name":"data","size":4},{"name":"spare","size":2}])"},
        ""},
-      {"communication", "workshop_tp", {"data.batch_size=16"}, {"mesh.data=4"}, gpus, false},
+      {"communication", "workshop_tp", {"data.batch_size=512"}, {"data.batch_size=16", "mesh.data=4"}, gpus, false},
       {"tensor_across_nodes", "workshop_tp", {"data.batch_size=16", "mesh.data=4"}, {model_outside}, gpus},
       {"heavy_on_slow_level",
        "parallax_decoder",
@@ -123,8 +123,8 @@ inline const std::vector<Planted>& planted_faults() {
        "llama_tiny",
        {R"(mesh.axes=[{"name":"data","size":1},{"name":"context","size":2}])",
         R"(sharding.rules=[{"axes":{"vocab":null}}])", R"(sharding.in=["data","context"])",
-        R"(sharding.out=["data","context"])", "sharding.mode=as_written", "model.context_attention=ring"},
-       {"model.context_attention=gather"},
+        R"(sharding.out=["data","context"])", "sharding.mode=as_written", "model.context_attention=gather"},
+       {"model.context_attention=ring"},
        gpus},
   };
   return faults;

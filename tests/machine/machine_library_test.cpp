@@ -64,6 +64,36 @@ class MachineLibraryTest : public QObject {
     }
   }
 
+  // Where sources give width and clock; datasheets round peaks to three digits.
+  void peaks_follow_from_units_width_and_clock() {
+    std::vector<std::string_view> followed;
+    for (std::string_view name : library_names()) {
+      const Machine machine = *library_machine(name);
+      for (const auto& [precision, rate] : machine.device.products) {
+        const double peak = rate.units * rate.flops_per_cycle * rate.clock_hz;
+        if (peak == 0) continue;
+        QVERIFY2(std::abs(peak / rate.flops_per_second - 1) < 0.005, name.data());
+        followed.push_back(name);
+      }
+    }
+    QVERIFY2(followed.size() >= 30, qPrintable(QString::number(followed.size())));
+  }
+
+  // A cache is faster and smaller than what is outside of it, and each message takes time.
+  void caches_and_messages_are_said() {
+    for (std::string_view name : library_names()) {
+      const Machine machine = *library_machine(name);
+      const std::vector<MemoryLevel>& memory = machine.device.memory;
+      QVERIFY2(memory.size() > 1 || name.starts_with("tpu"), machine.name.c_str());
+      for (size_t i = 1; i < memory.size(); ++i) {
+        QVERIFY(memory[i].bytes_per_second < memory[i - 1].bytes_per_second);
+        QVERIFY(memory[i].capacity_bytes == 0 || memory[i].capacity_bytes > memory[i - 1].capacity_bytes);
+      }
+      for (const Level& level : machine.levels) QVERIFY2(level.latency > 0, machine.name.c_str());
+      for (const CollectiveRule& rule : machine.collectives) QVERIFY(!rule.source.empty());
+    }
+  }
+
   // Narrower formats are no slower, and inner links no slower than outer ones.
   void rates_are_in_order() {
     for (std::string_view name : library_names()) {
