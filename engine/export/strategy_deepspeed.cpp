@@ -34,7 +34,7 @@ std::string write_deepspeed(const PortableStrategy& portable) {
 }  // namespace
 
 StrategyFormat deepspeed_strategy() {
-  return {"deepspeed", "a configuration of DeepSpeed", "json", write_deepspeed, nullptr};
+  return {"deepspeed", "a configuration of DeepSpeed", "json", write_deepspeed, nullptr, nullptr};
 }
 
 }  // namespace shardscope

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/config/run_config.h"
+#include "engine/export/portable_model.h"
 
 namespace shardscope {
 
@@ -29,6 +30,9 @@ struct StrategyFormat {
   // are, 0 where only the file says it. Throws Failure with what a run file cannot say, at its line. Nullptr: is not
   // read.
   PortableStrategy (*read)(const std::string& text, const std::string& file, int64_t devices, int64_t layers);
+  // The model that such a file describes. Throws Failure where it says too little, or what no family has, at its line.
+  // Nullptr: its files describe none.
+  PortableModel (*read_model)(const std::string& text, const std::string& file);
 };
 
 // All of them; one line in strategy_format.cpp adds one. Null: there is none of that name.

@@ -4,6 +4,7 @@
 
 #include "engine/base/plural.h"
 #include "engine/config/strategy.h"
+#include "engine/export/portable_model.h"
 #include "engine/export/strategy_format.h"
 #include "engine/export/strategy_settings.h"
 
@@ -60,23 +61,8 @@ std::string write_maxtext(const PortableStrategy& portable) {
   return text;
 }
 
-// "key: value" of YAML, or "key=value" of a command line.
-StrategySettings read_yaml(const std::string& text, const std::string& file) {
-  StrategySettings settings(file);
-  int number = 0;
-  for (const std::string& line : lines_without_comments(text)) {
-    ++number;
-    const size_t sign = line.find_first_of(":=");
-    if (sign == std::string::npos) continue;
-    std::string value = trimmed(line.substr(sign + 1));
-    std::erase_if(value, [](char c) { return c == '"' || c == '\''; });
-    settings.add(trimmed(line.substr(0, sign)), std::move(value), number);
-  }
-  return settings;
-}
-
 PortableStrategy read_maxtext(const std::string& text, const std::string& file, int64_t devices, int64_t layers) {
-  StrategySettings settings = read_yaml(text, file);
+  StrategySettings settings = maxtext_settings(text, file);
   PortableStrategy result;
   result.layers = layers;
   StrategyConfig& s = result.strategy;
@@ -144,6 +130,22 @@ PortableStrategy read_maxtext(const std::string& text, const std::string& file, 
 
 }  // namespace
 
-StrategyFormat maxtext_strategy() { return {"maxtext", "a YAML file of MaxText", "yml", write_maxtext, read_maxtext}; }
+StrategySettings maxtext_settings(const std::string& text, const std::string& file) {
+  StrategySettings settings(file);
+  int number = 0;
+  for (const std::string& line : lines_without_comments(text)) {
+    ++number;
+    const size_t sign = line.find_first_of(":=");
+    if (sign == std::string::npos) continue;
+    std::string value = trimmed(line.substr(sign + 1));
+    std::erase_if(value, [](char c) { return c == '"' || c == '\''; });
+    settings.add(trimmed(line.substr(0, sign)), std::move(value), number);
+  }
+  return settings;
+}
+
+StrategyFormat maxtext_strategy() {
+  return {"maxtext", "a YAML file of MaxText", "yml", write_maxtext, read_maxtext, maxtext_model};
+}
 
 }  // namespace shardscope

@@ -4,6 +4,7 @@
 
 #include "engine/base/plural.h"
 #include "engine/config/strategy.h"
+#include "engine/export/portable_model.h"
 #include "engine/export/strategy_format.h"
 #include "engine/export/strategy_settings.h"
 
@@ -65,49 +66,8 @@ std::string write_megatron(const PortableStrategy& portable) {
   return text;
 }
 
-// Words of a script: "--name value", "--name=value", "NAME=value", also in quotes and with a backslash at a line's end.
-StrategySettings read_words(const std::string& text, const std::string& file) {
-  StrategySettings settings(file);
-  std::istringstream lines(text);
-  std::string pending;
-  int number = 0, pending_line = 0;
-  const auto flush = [&] {
-    if (!pending.empty()) settings.add(pending, "true", pending_line);
-    pending.clear();
-  };
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    const size_t comment = line.find('#');
-    const std::string said = line.substr(0, comment);
-    if (const size_t at = line.find(std::string(world_size) + "="); at != std::string::npos) {
-      std::istringstream value(line.substr(at + std::string(world_size).size() + 1));
-      std::string digits;
-      value >> digits;
-      settings.add(world_size, digits, number);
-    }
-    std::istringstream words(said);
-    for (std::string word; words >> word;) {
-      std::erase_if(word, [](char c) { return c == '"' || c == '\'' || c == '\\' || c == '(' || c == ')'; });
-      if (word.starts_with("--")) {
-        flush();
-        const size_t equals = word.find('=');
-        pending = word.substr(2, equals == std::string::npos ? equals : equals - 2);
-        pending_line = number;
-        if (equals == std::string::npos) continue;
-        settings.add(pending, word.substr(equals + 1), number);
-        pending.clear();
-      } else if (!word.empty() && !pending.empty()) {
-        settings.add(pending, word, pending_line);
-        pending.clear();
-      }
-    }
-  }
-  flush();
-  return settings;
-}
-
 PortableStrategy read_megatron(const std::string& text, const std::string& file, int64_t devices, int64_t layers) {
-  StrategySettings settings = read_words(text, file);
+  StrategySettings settings = megatron_settings(text, file);
   PortableStrategy result;
   result.layers = layers;
   StrategyConfig& s = result.strategy;
@@ -174,8 +134,49 @@ PortableStrategy read_megatron(const std::string& text, const std::string& file,
 
 }  // namespace
 
+StrategySettings megatron_settings(const std::string& text, const std::string& file) {
+  StrategySettings settings(file);
+  std::istringstream lines(text);
+  std::string pending;
+  int number = 0, pending_line = 0;
+  const auto flush = [&] {
+    if (!pending.empty()) settings.add(pending, "true", pending_line);
+    pending.clear();
+  };
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const size_t comment = line.find('#');
+    const std::string said = line.substr(0, comment);
+    if (const size_t at = line.find(std::string(world_size) + "="); at != std::string::npos) {
+      std::istringstream value(line.substr(at + std::string(world_size).size() + 1));
+      std::string digits;
+      value >> digits;
+      settings.add(world_size, digits, number);
+    }
+    std::istringstream words(said);
+    for (std::string word; words >> word;) {
+      std::erase_if(word, [](char c) { return c == '"' || c == '\'' || c == '\\' || c == '(' || c == ')'; });
+      if (word.starts_with("--")) {
+        flush();
+        const size_t equals = word.find('=');
+        pending = word.substr(2, equals == std::string::npos ? equals : equals - 2);
+        pending_line = number;
+        if (equals == std::string::npos) continue;
+        settings.add(pending, word.substr(equals + 1), number);
+        pending.clear();
+      } else if (!word.empty() && !pending.empty()) {
+        settings.add(pending, word, pending_line);
+        pending.clear();
+      }
+    }
+  }
+  flush();
+  return settings;
+}
+
 StrategyFormat megatron_strategy() {
-  return {"megatron", "arguments of Megatron-LM's pretrain scripts", "txt", write_megatron, read_megatron};
+  return {"megatron",    "arguments of Megatron-LM's pretrain scripts", "txt", write_megatron, read_megatron,
+          megatron_model};
 }
 
 }  // namespace shardscope

@@ -42,6 +42,13 @@ class StrategySettings {
   std::vector<Error> errors_;
 };
 
+// Words of a script: "--name value", "--name=value", "NAME=value", also in quotes and with a backslash at a line's end.
+StrategySettings megatron_settings(const std::string& text, const std::string& file);
+// "section.name" of TOML.
+StrategySettings torchtitan_settings(const std::string& text, const std::string& file);
+// "name: value" of YAML, or "name=value" of a command.
+StrategySettings maxtext_settings(const std::string& text, const std::string& file);
+
 // What another program cannot express, collected while its file is written.
 class UnsaidStrategy {
  public:

@@ -2,6 +2,7 @@
 
 #include "engine/base/plural.h"
 #include "engine/config/strategy.h"
+#include "engine/export/portable_model.h"
 #include "engine/export/strategy_format.h"
 #include "engine/export/strategy_settings.h"
 
@@ -54,24 +55,8 @@ std::string write_torchtitan(const PortableStrategy& portable) {
   return text;
 }
 
-StrategySettings read_toml(const std::string& text, const std::string& file) {
-  StrategySettings settings(file);
-  std::string section;
-  int number = 0;
-  for (const std::string& line : lines_without_comments(text)) {
-    ++number;
-    if (line.starts_with('[') && line.ends_with(']')) section = trimmed(line.substr(1, line.size() - 2)) + ".";
-    const size_t equals = line.find('=');
-    if (line.starts_with('[') || equals == std::string::npos) continue;
-    std::string value = trimmed(line.substr(equals + 1));
-    std::erase_if(value, [](char c) { return c == '"' || c == '\''; });
-    settings.add(section + trimmed(line.substr(0, equals)), std::move(value), number);
-  }
-  return settings;
-}
-
 PortableStrategy read_torchtitan(const std::string& text, const std::string& file, int64_t devices, int64_t layers) {
-  StrategySettings settings = read_toml(text, file);
+  StrategySettings settings = torchtitan_settings(text, file);
   PortableStrategy result;
   result.layers = layers;
   StrategyConfig& s = result.strategy;
@@ -122,8 +107,25 @@ PortableStrategy read_torchtitan(const std::string& text, const std::string& fil
 
 }  // namespace
 
+StrategySettings torchtitan_settings(const std::string& text, const std::string& file) {
+  StrategySettings settings(file);
+  std::string section;
+  int number = 0;
+  for (const std::string& line : lines_without_comments(text)) {
+    ++number;
+    if (line.starts_with('[') && line.ends_with(']')) section = trimmed(line.substr(1, line.size() - 2)) + ".";
+    const size_t equals = line.find('=');
+    if (line.starts_with('[') || equals == std::string::npos) continue;
+    std::string value = trimmed(line.substr(equals + 1));
+    std::erase_if(value, [](char c) { return c == '"' || c == '\''; });
+    settings.add(section + trimmed(line.substr(0, equals)), std::move(value), number);
+  }
+  return settings;
+}
+
 StrategyFormat torchtitan_strategy() {
-  return {"torchtitan", "a TOML file of torchtitan (to version 0.2)", "toml", write_torchtitan, read_torchtitan};
+  return {"torchtitan",    "a TOML file of torchtitan (to version 0.2)", "toml", write_torchtitan, read_torchtitan,
+          torchtitan_model};
 }
 
 }  // namespace shardscope

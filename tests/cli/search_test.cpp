@@ -73,6 +73,41 @@ class SearchTest : public QObject {
     QCOMPARE(two.readAll(), one.readAll());
   }
 
+  void a_file_of_another_program_is_model_and_strategy_unless_a_run_file_has_the_model() {
+    const QTemporaryDir folder;
+    const QString toml = folder.filePath("job.toml"), out = folder.filePath("out.json"),
+                  model = folder.filePath("out.config.json");
+    const auto write = [&](const char* text) {
+      QFile file(toml);
+      QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) > 0);
+    };
+    const QStringList import = {"import", toml, out, "--from", "torchtitan", "--devices", "64"};
+    write("[model]\nname = \"llama3\"\nflavor = \"8B\"\n[parallelism]\ntensor_parallel_degree = 3\n");
+    QCOMPARE(shardrun(import).code, 2);
+    QVERIFY(!QFile::exists(out) && !QFile::exists(model));
+    write(
+        "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[parallelism]\ntensor_parallel_degree = 8\n"
+        "[training]\nseq_len = 8192\nlocal_batch_size = 2\n");
+    const ProgramResult imported = shardrun(import);
+    QVERIFY2(imported.code == 0, qPrintable(imported.errors));
+    const ProgramResult plan = shardrun({"plan", out, "--json", "--machine", "dgx_h100"});
+    QVERIFY2(plan.code == 0, qPrintable(plan.errors));
+    QFile file(out);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QJsonObject run = QJsonDocument::fromJson(file.readAll()).object();
+    QCOMPARE(run["model"].toObject()["path"].toString(), QString("out.config.json"));
+    QCOMPARE(run["data"].toObject()["sequence_length"].toInt(), 8192);
+    QCOMPARE(run["data"].toObject()["batch_size"].toInt(), 16);
+    QCOMPARE(run["strategy"].toObject()["tensor"].toInt(), 8);
+    // What is there is not written over.
+    QVERIFY(QFile::remove(out));
+    const ProgramResult refused = shardrun(import);
+    QCOMPARE(refused.code, 2);
+    QVERIFY2(refused.errors.contains("out.config.json"), qPrintable(refused.errors));
+    QVERIFY(QFile::exists(model) && !QFile::exists(out));
+    QVERIFY(shardrun({"import", toml, "-", "--from", "torchtitan", "--devices", "64"}).errors.contains("--run RUN"));
+  }
+
   void more_devices_than_the_machine_has_nodes_for_are_those_of_a_larger_machine() {
     const QTemporaryDir folder;
     const QString best = folder.filePath("best.json"), sized = folder.filePath("sized.json"),
