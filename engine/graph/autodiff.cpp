@@ -43,7 +43,8 @@ class Differentiation {
         add_(add),
         add_attributes_(add_attributes),
         trained_(trained_values(graph)),
-        cotangents_(graph.values.size(), no_id) {}
+        cotangents_(graph.values.size(), no_id),
+        is_narrowed_again_(graph.values.size()) {}
 
   std::vector<ValueId> run(std::span<const CotangentSeed> seeds) {
     for (const CotangentSeed& seed : seeds) {
@@ -56,6 +57,7 @@ class Differentiation {
       pull_back(id, std::move(given));
     }
     for (ValueId value = static_cast<ValueId>(cotangents_.size()) - 1; value >= 0; --value) {
+      if (is_narrowed_again_[value]) cotangents_[value] = no_id;
       if (cotangents_[value] == no_id) continue;
       ValueId& of = graph_.values[cotangents_[value]].cotangent_of;
       if (of == no_id) of = value;
@@ -76,6 +78,8 @@ class Differentiation {
       const OpId op = graph_.add_op(add_, name + "/grad/sum", Phase::backward, {total, cotangent},
                                     add_attributes_(graph_.type(value)), forward_op);
       total = graph_.ops[op].outputs[0];
+    } else {
+      is_narrowed_again_[value] = true;
     }
     if (narrowed) pull_back(producer, {cotangent});
   }
@@ -118,7 +122,8 @@ class Differentiation {
   const OpDefinition& add_;
   Attributes (*add_attributes_)(const TensorType&);
   const std::vector<bool> trained_;
-  std::vector<ValueId> cotangents_;  // per value that was there
+  std::vector<ValueId> cotangents_;      // per value that was there
+  std::vector<bool> is_narrowed_again_;  // likewise: narrowed for several uses, each with a cotangent
   std::vector<Error> faults_;
 };
 

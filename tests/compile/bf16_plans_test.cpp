@@ -5,10 +5,12 @@
 #include <cmath>
 #include <set>
 
+#include "engine/config/strategy.h"
 #include "engine/config/write.h"
 #include "engine/machine/host_machine.h"
 #include "tests/compile/random_run.h"
 #include "tests/compile/system_preset.h"
+#include "tests/config/random_strategy.h"
 #include "tests/laws/pipeline_case.h"
 #include "tests/test_program.h"
 
@@ -134,6 +136,40 @@ class Bf16PlansTest : public QObject {
       fewer += half.bytes < 0.75 * single.bytes;
     }
     QVERIFY2(fewer > 100, std::to_string(fewer).c_str());
+  }
+
+  // With sequence parallelism the gradients of q, k and v, and of gate and up, are summed before they are scattered.
+  void under_strategies_mixed_precision_has_no_more_collectives_than_f32_and_at_most_its_bytes() {
+    RandomStrategies random(7, 8);
+    int planned = 0, sequence_parallel = 0;
+    for (int i = 0; i < 120; ++i) {
+      const char* const presets[] = {"llama_tiny", "qwen3_tiny", "gemma3_tiny"};
+      const SystemPreset& preset = system_preset(presets[i % 3]);
+      const StrategyConfig strategy = random.next();
+      RunConfig config = system_run(preset.name, preset.small, {1, 1});
+      config.mesh_axes.clear();
+      config.sharding = {};
+      config.sharding.mode = LayoutMode::as_written;
+      config = with_strategy(std::move(config), strategy);
+      if (!validate(config).empty()) continue;
+      std::optional<Traffic> traffic[2];
+      for (const bool mixed : {false, true}) {
+        try {
+          traffic[mixed] = traffic_of(
+              compile({with_settings(config, {mixed ? "precision=bf16_mixed" : "precision=f32"}), reference_host()}));
+        } catch (const Failure&) {
+        }
+      }
+      QCOMPARE(traffic[0].has_value(), traffic[1].has_value());
+      if (!traffic[0]) continue;
+      // Half as large, activations may move in the place of the gradients of parameters that replicas split.
+      if (strategy.fsdp == 1 && strategy.zero < 2)
+        QVERIFY2(traffic[1]->collectives <= traffic[0]->collectives, write_run_config(config).c_str());
+      QVERIFY2(traffic[1]->bytes <= traffic[0]->bytes, write_run_config(config).c_str());
+      ++planned;
+      sequence_parallel += strategy.sequence_parallel && strategy.tensor > 1;
+    }
+    QVERIFY2(planned > 40 && sequence_parallel > 5, qPrintable(QString("%1 %2").arg(planned).arg(sequence_parallel)));
   }
 
   // Of arrays that ops of both types need gathered, f32 gathers one for all of them, so that bf16 may have a collective
