@@ -207,9 +207,10 @@ void ParametersPanel::fit_columns() {
   constexpr int narrowest_spec = 84, widest_spec = 190;
   const int seen = tree_->viewport()->width(), shape = wanted(ParameterModel::shape_column, 60, 110);
   int spec = wanted(ParameterModel::spec_column, narrowest_spec, widest_spec);
-  if (spec == widest_spec) spec = std::clamp(seen - narrowest_name - shape, narrowest_spec, widest_spec);
+  const int name = widest_name();
+  if (spec == widest_spec) spec = std::clamp(seen - name - shape, narrowest_spec, widest_spec);
   // Shapes are seen where that cuts no name, specs always.
-  const int name = widest_name(), room = std::max(seen - spec - shape, std::min(name, seen - spec));
+  const int room = std::max(seen - spec - shape, std::min(name, seen - spec));
   tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest_name, name));
   tree_->setColumnWidth(ParameterModel::spec_column, spec);
   tree_->setColumnWidth(ParameterModel::shape_column, shape);
