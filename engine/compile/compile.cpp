@@ -198,6 +198,7 @@ Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, bool wh
   if (!plan.as_written) plan.priced_seconds = {laid_out.priced_seconds, laid_out.priced_as_written};
   plan.arenas = std::move(laid_out.arenas);
   plan.instruction_seconds = std::move(laid_out.instruction_seconds);
+  plan.hidden_seconds = std::move(laid_out.hidden_seconds);
   plan.simulation = std::move(laid_out.simulation);
   plan.parameters =
       pass("parameters", [&] { return describe_parameters(graph, mesh, resolved.states, pins.origins, lowered); });

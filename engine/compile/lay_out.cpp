@@ -21,10 +21,9 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
   std::vector<int> levels;
   for (const AxisList& axes : program.groups) levels.push_back(problem.prices.placement(axes).level());
   const Stack& stack = problem.prices.stack();
-  std::vector<double> hidden(static_cast<size_t>(program.stages));
   if (!stack.runs_here())
-    hidden = hide_behind_passes(program, problem.graph, stack.overlap, machine.machine().device.host_seconds(),
-                                result.instruction_seconds);
+    result.hidden_seconds = hide_behind_passes(program, problem.graph, stack.overlap,
+                                               machine.machine().device.host_seconds(), result.instruction_seconds);
   Streams streams =
       streams_on(machine.machine(), levels,
                  stack.runs_here() ? std::vector<bool>() : blocking_groups(program, problem.graph, stack.overlap));
@@ -34,6 +33,7 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
                          scheduling.memory_limit_bytes, scheduling.overlap, scheduling.totals_only});
   result.arenas = std::move(scheduled.arenas);
   result.simulation = std::move(scheduled.simulation);
+  const std::vector<double> hidden = hidden_of_stages(program, result.hidden_seconds);
   for (size_t stage = 0; stage < hidden.size(); ++stage) result.simulation.communication[stage].hidden += hidden[stage];
   result.overlapped = scheduling.overlap != OverlapMode::off && streams.may_hide_communication();
   result.seconds = result.simulation.seconds;

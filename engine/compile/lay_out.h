@@ -16,6 +16,7 @@ struct LaidOut {
   Lowered lowered;
   std::vector<ArenaLayout> arenas;  // per stage
   InstructionTable<double> instruction_seconds;
+  InstructionTable<double> hidden_seconds;           // hide_behind_passes()
   double seconds = 0;                                // of the main sequence
   Simulation simulation;                             // of several stages
   double priced_seconds = 0, priced_as_written = 0;  // by the search (LayoutChoice::seconds)

@@ -1,6 +1,7 @@
 #include "engine/export/plan_words.h"
 #include "engine/export/table_pages.h"
 #include "engine/graph/op_definition.h"
+#include "engine/plan/hidden_transfers.h"
 
 namespace shardscope {
 
@@ -27,22 +28,36 @@ class Rows {
       const Task& task = plan_.program.tasks[static_cast<size_t>(run.task)];
       table_.progress(done_ + run.first / static_cast<double>(times.size()), lanes_);
       for (int place = 0; place < task.size(); ++place) {
-        const Instruction& instruction = task.issued(place);
         const int index = task.order.index(place), position = run.first + place;
         const PlanStepTime& time = times[static_cast<size_t>(position)];
-        const Work& work = works_[{run.task, index}];
-        table_.row(rank.empty() ? "predicted" : "measured", stage, rank, position, run.microbatch, task.name,
-                   name(instruction.phase), name(instruction.kind()), work.name, work.kind, names_[{run.task, index}],
-                   seconds(time.arrive_ns), seconds(time.start_ns), seconds(time.end_ns));
+        write(rank.empty() ? "predicted" : "measured", stage, rank, position, run.microbatch, {run.task, index},
+              seconds(time.arrive_ns), seconds(time.start_ns), seconds(time.end_ns));
       }
     }
     ++done_;
+  }
+
+  // Transfers that the stack hides behind passes, where they are drawn.
+  void add_hidden(int stage) {
+    const SequenceInstructions instructions = plan_.instructions(stage);
+    for (const HiddenTransfer& transfer : transfers_behind_passes(plan_, stage))
+      write("hidden", stage, "", transfer.position, 0, instructions.id(transfer.position), transfer.span.start,
+            transfer.span.start, transfer.span.end);
   }
 
  private:
   struct Work {
     std::string_view name, kind;  // the operator's, of what computes
   };
+
+  void write(const char* source, int stage, const std::string& rank, int position, int microbatch, InstructionId id,
+             double arrive, double start, double end) {
+    const Task& task = plan_.program.tasks[static_cast<size_t>(id.task)];
+    const Instruction& instruction = task.instructions[static_cast<size_t>(id.index)];
+    const Work& work = works_[id];
+    table_.row(source, stage, rank, position, microbatch, task.name, name(instruction.phase), name(instruction.kind()),
+               work.name, work.kind, names_[id], arrive, start, end);
+  }
 
   Work work_of(const Instruction& instruction) const {
     const InstructionKind kind = instruction.kind();
@@ -60,14 +75,18 @@ class Rows {
 };
 
 // Each instruction at each position of the main sequence: when it begins and ends, predicted for each stage, and
-// measured for each rank where a training step was recorded. Seconds from the beginning of the training step.
+// measured for each rank where a training step was recorded; and transfers that the stack hides behind passes, whose
+// source is "hidden" (their exposed rest is predicted). Seconds from the beginning of the training step.
 void write_timeline_table(const ExportSource& source, const ExportChoice& choice, TableWriter& table) {
   const Plan& plan = *source.plan;
   table.headings({"source", "stage", "rank", "position", "microbatch", "task", "phase", "kind", "operator", "work",
                   "step", "arrive_seconds", "start_seconds", "end_seconds"});
   const TraceMessage* trace = trace_of(source, choice.trace);
   Rows rows(plan, table, plan.program.stages + static_cast<double>(trace ? trace->ranks.size() : 0));
-  for (int stage = 0; stage < plan.program.stages; ++stage) rows.add("", stage, predicted_times(plan, stage));
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
+    rows.add("", stage, predicted_times(plan, stage));
+    rows.add_hidden(stage);
+  }
   for (int rank = 0; trace && rank < static_cast<int>(trace->ranks.size()); ++rank)
     rows.add(std::to_string(rank), plan.stage_of(rank), trace->ranks[static_cast<size_t>(rank)]);
 }

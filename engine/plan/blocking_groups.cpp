@@ -39,9 +39,10 @@ std::vector<bool> blocking_groups(const Program& program, const Graph& graph, co
   return blocking;
 }
 
-std::vector<double> hide_behind_passes(const Program& program, const Graph& graph, const StackOverlap& overlap,
-                                       double host_seconds, InstructionTable<double>& seconds) {
-  std::vector<double> hidden(static_cast<size_t>(program.stages));
+InstructionTable<double> hide_behind_passes(const Program& program, const Graph& graph, const StackOverlap& overlap,
+                                            double host_seconds, InstructionTable<double>& seconds) {
+  InstructionTable<double> hidden;
+  for (const Task& task : program.tasks) hidden.tasks.emplace_back(task.instructions.size());
   const std::vector<bool> of_states = values_of_states(graph);
   for (int stage = 0; stage < program.stages; ++stage) {
     std::array<double, 2> moving{}, computing{}, issuing{};  // of gradients, backward; of parameters, forward
@@ -53,11 +54,11 @@ std::vector<double> hide_behind_passes(const Program& program, const Graph& grap
           const CollectiveStart* start = task.instructions[i].as<CollectiveStart>();
           if (!start) continue;
           const MovedKind kind = moved_kind(*start, Phase::update, program, graph, of_states);
-          visit(kind == MovedKind::parameters ? size_t{1} : size_t{0}, seconds.tasks[t][i]);
+          visit(kind == MovedKind::parameters ? size_t{1} : size_t{0}, seconds.tasks[t][i], hidden.tasks[t][i]);
         }
       }
     };
-    of_update([&](size_t kind, double of_one) { moving[kind] += of_one; });
+    of_update([&](size_t kind, double of_one, double) { moving[kind] += of_one; });
     for (size_t t = 0; t < program.tasks.size(); ++t) {
       const Task& task = program.tasks[t];
       if (task.stage != stage || (task.phase != Phase::forward && task.phase != Phase::backward)) continue;
@@ -68,14 +69,21 @@ std::vector<double> hide_behind_passes(const Program& program, const Graph& grap
       }
     }
     const std::array<bool, 2> overlapped = {overlap.gradients, overlap.parameters};
-    of_update([&](size_t kind, double& of_one) {
+    of_update([&](size_t kind, double& of_one, double& taken) {
       if (!overlapped[kind] || moving[kind] <= 0) return;
       const double share = std::min(1.0, std::max(computing[kind], issuing[kind]) / moving[kind]);
-      hidden[static_cast<size_t>(stage)] += of_one * share;
+      taken = of_one * share;
       of_one *= 1 - share;
     });
   }
   return hidden;
+}
+
+std::vector<double> hidden_of_stages(const Program& program, const InstructionTable<double>& hidden) {
+  std::vector<double> of_stages(static_cast<size_t>(program.stages));
+  for (size_t t = 0; t < hidden.tasks.size(); ++t)
+    for (const double seconds : hidden.tasks[t]) of_stages[static_cast<size_t>(program.tasks[t].stage)] += seconds;
+  return of_stages;
 }
 
 }  // namespace shardscope

@@ -22,8 +22,10 @@ std::vector<bool> blocking_groups(const Program& program, const Graph& graph, co
 // next step's first: of the collectives of an update's gradients (parameters) only what exceeds `seconds` computed in
 // one backward (forward) pass of all of a stage's chunks is left, each in proportion; a pass takes at least as long as
 // the host issues its instructions, `host_seconds` each (Device). `seconds`: of each instruction. Gives what was taken
-// away of each stage, which is hidden.
-std::vector<double> hide_behind_passes(const Program& program, const Graph& graph, const StackOverlap& overlap,
-                                       double host_seconds, InstructionTable<double>& seconds);
+// away of each, which is hidden.
+InstructionTable<double> hide_behind_passes(const Program& program, const Graph& graph, const StackOverlap& overlap,
+                                            double host_seconds, InstructionTable<double>& seconds);
+// What is hidden of each stage: an update runs once in a step.
+std::vector<double> hidden_of_stages(const Program& program, const InstructionTable<double>& hidden);
 
 }  // namespace shardscope

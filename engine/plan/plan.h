@@ -110,10 +110,11 @@ struct Plan {
   bool as_written = false;  // the layouts are those of the specs and of propagation alone
   std::vector<ArenaLayout> arenas = std::vector<ArenaLayout>(1);  // per stage
   InstructionTable<double> instruction_seconds;                   // predicted, each alone
-  Simulation simulation;                                          // predicted, of the main sequence
-  std::vector<SpecLineUse> spec_lines;  // what each line of the run file's table of specs matched
-  DType compute_type = DType::f32;      // of matrix products, whoever says so: file, precision, the model's own files
-  std::string bf16_products;            // how the machine computes them; empty where there are none
+  InstructionTable<double> hidden_seconds;  // what the stack hides of each behind passes, besides; empty: nothing
+  Simulation simulation;                    // predicted, of the main sequence
+  std::vector<SpecLineUse> spec_lines;      // what each line of the run file's table of specs matched
+  DType compute_type = DType::f32;  // of matrix products, whoever says so: file, precision, the model's own files
+  std::string bf16_products;        // how the machine computes them; empty where there are none
   std::vector<ParameterPlan> parameters;
   std::vector<ValueLayout> layouts;  // inputs and forward results, in graph order
   // Per graph value: the place in the run file that decides its layout ("sharding.rules[1].axes.mlp"; of what nothing

@@ -5,6 +5,7 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "engine/base/units.h"
 #include "gui/document/text.h"
@@ -26,6 +27,7 @@ constexpr double legend_side = 12;
 constexpr double timeline_least_row = 13, timeline_most_row = 44;
 constexpr double row_share = 0.88;  // of what there is for a row and the gap beneath it
 constexpr int beside_title = 14;
+constexpr int most_left = 220;         // for the second line of a title
 constexpr double two_lines = 30;       // of a title, from this height on
 constexpr size_t most_high_rows = 64;  // in a picture
 constexpr double high_pitch = 35, low_pitch = 20;
@@ -40,6 +42,7 @@ TimelineCanvas::TimelineCanvas(Workspace& workspace, QWidget* parent)
   setAccessibleName(tr("Time of one training step: a row a rank"));
   set_key_help(this, tr("Timeline"),
                time_keys() << KeyHelp{tr("Up, Down, Page Up, Page Down"), tr("scroll the ranks")}
+                           << KeyHelp{tr("L"), tr("give the selected device lanes of its own, or take them away")}
                            << KeyHelp{tr("/, F3, Shift+F3"), tr("find an instruction; next, previous")});
   scroll_->setAccessibleName(tr("Scrolls the ranks"));
   connect(scroll_, &QScrollBar::valueChanged, this, qOverload<>(&QWidget::update));
@@ -78,6 +81,13 @@ void TimelineCanvas::set_folded(bool folded) {
   lay_out();
 }
 
+void TimelineCanvas::set_devices(std::vector<int> devices) {
+  if (devices == devices_) return;
+  devices_ = std::move(devices);
+  lay_out();
+  emit factsChanged();
+}
+
 void TimelineCanvas::take_device() {
   const auto row = std::ranges::find_if(rows_, [&](const Row& one) { return device_of(one).has_value(); });
   if (row != rows_.end()) show_row(size_t(row - rows_.begin()));
@@ -107,12 +117,11 @@ void TimelineCanvas::lay_out() {
   rows_.clear();
   double longest = 0;
   for (size_t stage = 0; stage < predicted_->size(); ++stage) {
-    const PredictedStep& predicted = predicted_->at(stage);
-    rows_.push_back({-1, static_cast<int>(stage), &predicted.track});
-    for (const PredictedStep::Stream& stream : predicted.streams)
-      rows_.push_back({-1, static_cast<int>(stage), &stream.track, qt(stream.name)});
-    longest = std::max(longest, predicted.seconds);
+    add_predicted(static_cast<int>(stage), -1);
+    longest = std::max(longest, predicted_->at(stage).seconds);
   }
+  for (const int device : devices_)
+    if (plan_ && device < plan_->mesh.device_count()) add_predicted(plan_->stage_of(device), device);
   predicted_rows_ = rows_.size();
   if (measured_) {
     longest = std::max(longest, measured_->seconds);
@@ -123,8 +132,12 @@ void TimelineCanvas::lay_out() {
   set_seconds(plan_ ? std::max(longest, 1e-9) : 0);
   const QFontMetrics metrics(small_font());
   left_ = least_left;
-  for (const Row& row : rows_)
-    left_ = std::max(left_, metrics.horizontalAdvance(title_of(row).title) + beside_title + 3);
+  for (const Row& row : rows_) {
+    const auto [title, detail, is_late] = title_of(row);
+    left_ = std::max(left_, metrics.horizontalAdvance(title) + beside_title + 3);
+    const int most = is_in_picture(*this) ? QWIDGETSIZE_MAX : std::max(left_, most_left);
+    left_ = std::clamp(metrics.horizontalAdvance(detail) + beside_title + 3, left_, most);
+  }
   updateGeometry();
   const double room = height() - timeline_ruler - phases_height() - legend_room() - (measured_ ? timeline_heading : 0);
   const auto count = double(std::max<size_t>(1, rows_.size()));
@@ -138,6 +151,13 @@ void TimelineCanvas::lay_out() {
   scroll_->setSingleStep(static_cast<int>(row_height_ + row_gap_));
   scroll_->setVisible(scroll_->maximum() > 0);
   update();
+}
+
+void TimelineCanvas::add_predicted(int stage, int device) {
+  const PredictedStep& predicted = predicted_->at(size_t(stage));
+  rows_.push_back({-1, stage, &predicted.track, {}, false, device});
+  for (const PredictedStep::Stream& stream : predicted.streams)
+    rows_.push_back({-1, stage, &stream.track, qt(stream.name), stream.is_behind_passes, device});
 }
 
 QSize TimelineCanvas::minimumSizeHint() const {
@@ -243,10 +263,17 @@ void TimelineCanvas::paint_heading(QPainter& painter) const {
 TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
   const bool is_piped = predicted_->size() > 1;
   if (!row.stream.isEmpty()) {
-    const double exposed = row.track->seconds(0, row.track->end())[size_t(TimePart::transfer)];
-    return {is_piped ? tr("%1, stage %2").arg(row.stream).arg(row.stage) : row.stream,
-            tr("exposed %1").arg(qt(seconds_text(exposed)))};
+    const PartSeconds sum = row.track->seconds(0, row.track->end());
+    const double hidden = sum[size_t(TimePart::hidden)], exposed = sum[size_t(TimePart::transfer)];
+    return {row.device >= 0 ? tr("%1, device %2").arg(row.stream).arg(row.device)
+            : is_piped      ? tr("%1, stage %2").arg(row.stream).arg(row.stage)
+                            : row.stream,
+            row.is_behind_passes ? tr("hidden %1").arg(qt(seconds_text(hidden)))
+                                 : tr("exposed %1").arg(qt(seconds_text(exposed)))};
   }
+  if (row.device >= 0)
+    return {is_piped ? tr("device %1, stage %2").arg(row.device).arg(row.stage) : tr("device %1").arg(row.device),
+            device_place(row.device)};
   if (row.rank < 0) {
     const std::optional<int> device = device_of(row);
     const QString what = device ? tr("device %1").arg(*device) : tr("predicted");
@@ -260,11 +287,30 @@ TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
           tr("waits %1").arg(qt(share_text(part_of(part[size_t(TimePart::waiting)], measured_->seconds)))), is_late};
 }
 
+QString TimelineCanvas::device_place(int device) const {
+  QStringList words;
+  for (size_t axis = 0; axis < plan_->mesh.axes().size(); ++axis)
+    words
+        << QString("%1 %2").arg(qt(plan_->mesh.axes()[axis].name)).arg(plan_->mesh.coordinate(device, AxisIndex(axis)));
+  if (plan_->ranks_per_host.size() > 1) words << tr("host %1").arg(plan_->host_of(device));
+  return words.join(", ");
+}
+
+QString TimelineCanvas::device_tip(int device) const {
+  const int stage = plan_->stage_of(device);
+  const auto count = qsizetype(plan_->devices_of_stage(stage).size());
+  const QString alike = predicted_->size() > 1
+                            ? tr("Predicted alike for %1 of stage %2.").arg(counted_text(count, "device")).arg(stage)
+                            : tr("Predicted alike for %1.").arg(counted_text(count, "device"));
+  return tr("device %1: %2").arg(device).arg(device_place(device)) + '\n' + alike;
+}
+
 std::optional<int> TimelineCanvas::device_of(const Row& row) const {
   const std::optional<int> device = plan_ && row.stream.isEmpty() ? workspace_.selection.device() : std::nullopt;
   if (!device || *device >= plan_->mesh.device_count()) return std::nullopt;
-  const bool is_of =
-      row.rank >= 0 ? row.rank == *device : predicted_->size() > 1 && plan_->stage_of(*device) == row.stage;
+  const bool is_of = row.device >= 0 ? row.device == *device
+                     : row.rank >= 0 ? row.rank == *device
+                                     : predicted_->size() > 1 && plan_->stage_of(*device) == row.stage;
   return is_of ? device : std::nullopt;
 }
 
@@ -283,7 +329,7 @@ void TimelineCanvas::paint_title(QPainter& painter, size_t index) const {
                    title);
   painter.setPen(theme().muted);
   painter.drawText(QRectF(room.x(), room.center().y(), room.width(), room.height() / 2), Qt::AlignRight | Qt::AlignTop,
-                   detail);
+                   painter.fontMetrics().elidedText(detail, Qt::ElideRight, int(room.width())));
 }
 
 void TimelineCanvas::paint_row(QPainter& painter, size_t index, QImage& image) const {
@@ -306,12 +352,13 @@ void TimelineCanvas::paint_row(QPainter& painter, size_t index, QImage& image) c
   if (!chosen_ || chosen_->stage != row.stage) return;
   painter.setPen(QPen(theme().accent, 2));
   painter.setBrush(Qt::NoBrush);
-  const auto [first, last] = row.track->slices_of(chosen_->position);
-  if (first == last) return;
-  const TrackSlice &from = row.track->slices()[size_t(first)], &to = row.track->slices()[size_t(last) - 1];
-  if (to.end < begin() || from.start > end()) return;
-  const double a = std::max(place.left(), x_at(from.start)), b = std::min(place.right(), x_at(to.end));
-  painter.drawRect(QRectF(a - 1, place.y(), std::max(2.0, b - a + 2), place.height()));
+  for (auto [first, last] = row.track->slices_of(chosen_->position); first < last;
+       std::tie(first, last) = row.track->slices_of(chosen_->position, last)) {
+    const TrackSlice &from = row.track->slices()[size_t(first)], &to = row.track->slices()[size_t(last) - 1];
+    if (to.end < begin() || from.start > end()) continue;
+    const double a = std::max(place.left(), x_at(from.start)), b = std::min(place.right(), x_at(to.end));
+    painter.drawRect(QRectF(a - 1, place.y(), std::max(2.0, b - a + 2), place.height()));
+  }
 }
 
 void TimelineCanvas::paint_labels(QPainter& painter, size_t index) const {
@@ -387,12 +434,14 @@ TimelineCanvas::Hit TimelineCanvas::hit(const QPointF& point) const {
 
 QString TimelineCanvas::tip_at(const QPointF& point) {
   const Hit at = hit(point);
-  return at.row && at.slice >= 0 ? slice_tip(workspace_, *plan_, trace_.get(), *at.row, at.slice) : QString();
+  if (at.row && at.slice >= 0) return slice_tip(workspace_, *plan_, trace_.get(), *at.row, at.slice);
+  return at.row && at.row->device >= 0 && point.x() < left_ ? device_tip(at.row->device) : QString();
 }
 
 void TimelineCanvas::click(const QPointF& point) {
   const Hit at = hit(point);
   if (at.row && at.row->rank >= 0) workspace_.selection.select_device(at.row->rank);
+  if (at.row && at.row->device >= 0) workspace_.selection.select_device(at.row->device);
   if (!at.row || at.slice < 0) {
     if (!at.row) workspace_.selection.select_step(std::nullopt);
     return;

@@ -17,8 +17,9 @@
 namespace shardscope {
 
 // The picture of the page: a row for each stage as predicted, which is that of each of its devices and has the number
-// of the selected one, and beneath it one for each rank (or for the extremes of each stage) as measured, each drawn
-// from a TimelineTrack. A click selects the step, and the rank as the device.
+// of the selected one, with its streams; the same for devices on request; and beneath it a row for each rank (or for
+// the extremes of each stage) as measured, each drawn from a TimelineTrack. A click selects the step, and the rank as
+// the device.
 class TimelineCanvas : public TimeCanvas {
   Q_OBJECT
  public:
@@ -36,6 +37,9 @@ class TimelineCanvas : public TimeCanvas {
   const PredictedStages& predicted() const { return predicted_; }
   void show_measured(std::shared_ptr<const MeasuredStep> measured, std::shared_ptr<const TraceMessage> trace);
   void set_folded(bool folded);
+  // Have rows of their own, in this order; those that the plan's mesh does not have are left out.
+  void set_devices(std::vector<int> devices);
+  const std::vector<int>& devices() const { return devices_; }
 
   using Row = TimelineRow;
   const std::vector<Row>& rows() const { return rows_; }
@@ -86,6 +90,7 @@ class TimelineCanvas : public TimeCanvas {
   static constexpr int least_left = 132;
 
   void lay_out();
+  void add_predicted(int stage, int device);
   void take_device();
   void show_row(size_t row);
   void take_step();
@@ -97,6 +102,8 @@ class TimelineCanvas : public TimeCanvas {
   QString heading() const;
   void paint_heading(QPainter& painter) const;
   RowTitle title_of(const Row& row) const;
+  QString device_place(int device) const;  // "data 1, model 0, host 2"
+  QString device_tip(int device) const;
   std::optional<int> device_of(const Row& row) const;  // the selected one, where the row is of it
   void paint_title(QPainter& painter, size_t row) const;
   QString instruction_label(const Instruction& instruction) const;
@@ -115,7 +122,8 @@ class TimelineCanvas : public TimeCanvas {
   std::shared_ptr<const TraceMessage> trace_;
   TimelineColors colors_;
   bool folded_ = false;
-  std::vector<Row> rows_;  // predicted ones first
+  std::vector<int> devices_;  // on request
+  std::vector<Row> rows_;     // predicted ones first
   size_t predicted_rows_ = 0;
   int left_ = least_left;  // of the time: as wide as the titles need
   double row_height_ = 30, row_gap_ = 4;

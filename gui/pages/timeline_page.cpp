@@ -3,6 +3,8 @@
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QMessageBox>
+#include <QRegularExpression>
+#include <QRegularExpressionValidator>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -18,6 +20,22 @@ namespace shardscope {
 
 namespace {
 
+std::vector<int> devices_in(const QString& text) {
+  std::vector<int> devices;
+  for (const QString& word : text.split(QRegularExpression("[,\\s]+"), Qt::SkipEmptyParts)) {
+    bool is_number = false;
+    const int device = word.toInt(&is_number);
+    if (is_number && std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
+  }
+  return devices;
+}
+
+QString device_numbers(const std::vector<int>& devices) {
+  QStringList words;
+  for (const int device : devices) words << QString::number(device);
+  return words.join(", ");
+}
+
 TimelineCanvas::PredictedStages predict(const Plan& plan) {
   auto stages = std::make_shared<std::vector<PredictedStep>>();
   for (int stage = 0; stage < plan.program.stages; ++stage) stages->push_back(predicted_step(plan, stage));
@@ -31,6 +49,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
       workspace_(workspace),
       choice_(new TraceBox(this)),
       coloring_(new QComboBox(this)),
+      devices_(new QLineEdit(this)),
       folds_(new QToolButton(this)),
       measures_(new QToolButton(this)),
       searches_(new QToolButton(this)),
@@ -53,6 +72,9 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   connect(choice_, &QComboBox::currentIndexChanged, this, &TimelinePage::take_measurements);
   connect(coloring_, &QComboBox::currentIndexChanged, this, &TimelinePage::take_plan);
   connect(&look(), &Look::changed, this, &TimelinePage::take_plan);
+  connect(devices_, &QLineEdit::textChanged, this, &TimelinePage::take_devices);
+  connect(devices_, &QLineEdit::editingFinished, this,
+          [this] { devices_->setText(device_numbers(canvas_->devices())); });
   connect(folds_, &QToolButton::toggled, canvas_, &TimelineCanvas::set_folded);
   connect(measures_, &QToolButton::toggled, canvas_, &TimeCanvas::set_measuring);
   connect(searches_, &QToolButton::clicked, search_, &TimelineSearch::begin);
@@ -86,6 +108,16 @@ QLayout* TimelinePage::make_bar() {
   coloring_->setToolTip(tr("What the colours of local work tell. What moves data has a colour of its own."));
   coloring_->setAccessibleName(tr("Colour by"));
   guard_field(coloring_);
+  devices_->setObjectName("timelineDevices");
+  devices_->setPlaceholderText(tr("device lanes"));
+  devices_->setAccessibleName(tr("Devices with lanes of their own"));
+  devices_->setToolTip(
+      tr("Devices that have lanes of their own beneath those of the stages, such as 0, 5. L on the picture does so for "
+         "the selected device, and takes them away again."));
+  devices_->setValidator(new QRegularExpressionValidator(QRegularExpression("[0-9, ]*"), devices_));
+  devices_->setFixedWidth(devices_->fontMetrics().horizontalAdvance(devices_->placeholderText()) + 24);
+  devices_->setProperty("silent", true);
+  guard_field(devices_);
   const auto prepare = [](QToolButton* button, const char* name, const QString& text, const QString& tip) {
     button->setObjectName(name);
     button->setText(text);
@@ -104,8 +136,23 @@ QLayout* TimelinePage::make_bar() {
           tr("Says which families of instructions took another time than predicted, and offers the machine with these "
              "corrected."));
   auto* bar = filled(bordered(new QHBoxLayout, {8, 0, 8, 0}, 6),
-                     {choice_, coloring_, folds_, measures_, searches_, corrects_, spacer});
+                     {choice_, coloring_, devices_, folds_, measures_, searches_, corrects_, spacer});
   return bar;
+}
+
+void TimelinePage::take_devices() { canvas_->set_devices(devices_in(devices_->text())); }
+
+// Of the selected device; without one, where it is typed.
+void TimelinePage::toggle_device() {
+  const std::optional<int> device = workspace_.selection.device();
+  if (!device) return devices_->setFocus(Qt::ShortcutFocusReason);
+  std::vector<int> devices = canvas_->devices();
+  if (std::erase(devices, *device) == 0) devices.push_back(*device);
+  devices_->setText(device_numbers(devices));
+}
+
+void TimelinePage::begin_picture(const Page* seen) {
+  if (const auto* page = dynamic_cast<const TimelinePage*>(seen)) devices_->setText(page->devices_->text());
 }
 
 // A page that is not seen lets its plan go and takes the newest when it is shown. On another thread, since a program
@@ -211,6 +258,7 @@ bool TimelinePage::event(QEvent* event) {
 
 void TimelinePage::keyPressEvent(QKeyEvent* event) {
   if (event->matches(QKeySequence::Find) || event->key() == Qt::Key_Slash) return search_->begin();
+  if (event->key() == Qt::Key_L && event->modifiers() == Qt::NoModifier) return toggle_device();
   if (event->key() == Qt::Key_F3) return go(event->modifiers().testFlag(Qt::ShiftModifier) ? -1 : 1);
   QWidget::keyPressEvent(event);
 }

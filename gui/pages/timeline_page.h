@@ -2,6 +2,7 @@
 
 #include <QComboBox>
 #include <QLabel>
+#include <QLineEdit>
 #include <QToolButton>
 #include <QWidget>
 
@@ -15,8 +16,8 @@ namespace shardscope {
 
 // One training step over time: as predicted, and beneath it as each rank of a run of this plan did it, every plan step
 // when it was really done. Chosen are the training step (the nearest to the median, the slowest, the latest), what the
-// colours tell, and whether ranks that do the same are folded. Ranges are measured, steps are searched; a line below
-// says what is selected.
+// colours tell, which devices have lanes of their own, and whether ranks that do the same are folded. Ranges are
+// measured, steps are searched; a line below says what is selected.
 class TimelinePage : public QWidget, public Page {
   Q_OBJECT
  public:
@@ -24,6 +25,7 @@ class TimelinePage : public QWidget, public Page {
   TimelineCanvas* canvas() const { return canvas_; }
   // What is predicted or the chosen training step is being made ready to be drawn.
   bool is_settled() const override { return !prediction_.is_busy() && !builder_->is_busy(); }
+  void begin_picture(const Page* seen) override;  // with lanes of the same devices
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -37,6 +39,8 @@ class TimelinePage : public QWidget, public Page {
   };
 
   QLayout* make_bar();
+  void take_devices();
+  void toggle_device();
   void take_plan();
   void show_prediction(TimelineCanvas::Prediction prediction);
   void take_measurements();
@@ -49,6 +53,7 @@ class TimelinePage : public QWidget, public Page {
   Workspace& workspace_;
   TraceBox* choice_;
   QComboBox* coloring_;
+  QLineEdit* devices_;
   QToolButton *folds_, *measures_, *searches_, *corrects_;
   TimelineSearch* search_;
   TimelineCanvas* canvas_;

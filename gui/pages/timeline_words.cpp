@@ -3,9 +3,11 @@
 #include <QObject>
 #include <QStringList>
 #include <algorithm>
+#include <tuple>
 
 #include "engine/base/units.h"
 #include "engine/plan/exposed_wait.h"
+#include "engine/plan/hidden_transfers.h"
 #include "gui/document/text.h"
 
 namespace shardscope {
@@ -17,8 +19,9 @@ std::vector<TrackSlice> slices_of(const TimelineRow& row, const SequenceInstruct
   std::vector<TrackSlice> slices;
   const int start = steps.start_of(position), done = steps.done_of(start);
   for (const int end : start == done ? std::vector<int>{start} : std::vector<int>{start, done}) {
-    const auto [first, last] = row.track->slices_of(end);
-    slices.insert(slices.end(), row.track->slices().begin() + first, row.track->slices().begin() + last);
+    for (auto [first, last] = row.track->slices_of(end); first < last;
+         std::tie(first, last) = row.track->slices_of(end, last))
+      slices.insert(slices.end(), row.track->slices().begin() + first, row.track->slices().begin() + last);
   }
   return slices;
 }
@@ -27,6 +30,22 @@ std::vector<TrackSlice> slices_of(const TimelineRow& row, const SequenceInstruct
 QString step_title(const Plan& plan, const Instruction& instruction, const QString& name_of) {
   const QString kind = qt(name(instruction.kind()));
   return qt(plan.instruction_name(instruction)).startsWith(kind + ' ') ? name_of : kind + ' ' + name_of;
+}
+
+// What the stack hides of a collective, and where the rest of it is; empty where it hides nothing.
+QString hidden_facts(const Plan& plan, int stage, int start) {
+  const double hidden = hidden_behind_passes(plan, stage, start), rest = plan.seconds(start, stage);
+  if (hidden <= 0) return {};
+  const std::vector<HiddenTransfer> all = transfers_behind_passes(plan, stage);
+  const auto own = std::ranges::find(all, start, &HiddenTransfer::position);
+  const QString pass = own != all.end() && own->of_parameters ? QObject::tr(
+                                                                    "a forward pass (of the next step's first "
+                                                                    "microbatch)")
+                                                              : QObject::tr("the last microbatch's backward pass");
+  const QString stack = qt(plan.stack.name);
+  if (rest <= 0) return QObject::tr("%1 hides all of it, %2, behind %3.").arg(stack, qt(seconds_text(hidden)), pass);
+  return QObject::tr("%1 hides %2 of its %3 behind %4; the rest, %5, is in the update.")
+      .arg(stack, qt(seconds_text(hidden)), qt(seconds_text(hidden + rest)), pass, qt(seconds_text(rest)));
 }
 
 // What a device waits for in a predicted step, and what would hide it.
@@ -76,8 +95,10 @@ QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessa
   const Instruction& instruction = steps[start];
   const double predicted = plan.seconds(start, row.stage);
   QStringList lines{step_title(plan, instruction, qt(plan.instruction_name(instruction)))};
-  lines << QObject::tr("predicted %1").arg(qt(seconds_text(predicted)));
-  if (!row.stream.isEmpty()) {
+  const QString hidden = row.rank < 0 ? hidden_facts(plan, row.stage, start) : QString();
+  if (!hidden.isEmpty()) lines << hidden;
+  if (hidden.isEmpty()) lines << QObject::tr("predicted %1").arg(qt(seconds_text(predicted)));
+  if (!row.stream.isEmpty() && !row.is_behind_passes) {
     PartSeconds sum{};
     for (const TrackSlice& own : slices_of(row, steps, start)) sum[size_t(own.part)] += own.end - own.start;
     lines << QObject::tr("exposed %1, hidden behind work %2")
@@ -116,8 +137,9 @@ QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRo
   const QString predicted = qt(seconds_text(plan.seconds(start, row.stage)));
   if (row.rank < 0) {
     const std::optional<ExposedWait> exposed = exposed_wait(plan, row.stage, position);
-    return QObject::tr("%1: predicted %2").arg(title, predicted) +
-           (exposed ? ". " + waiting_facts(plan, row.stage, *exposed) : QString());
+    const QString hidden = hidden_facts(plan, row.stage, start);
+    return QObject::tr("%1: predicted %2").arg(title, predicted) + (hidden.isEmpty() ? QString() : ". " + hidden) +
+           (exposed ? (hidden.isEmpty() ? ". " : " ") + waiting_facts(plan, row.stage, *exposed) : QString());
   }
   PartSeconds sum{};
   for (const TrackSlice& slice : slices_of(row, steps, position)) sum[size_t(slice.part)] += slice.end - slice.start;
@@ -146,7 +168,7 @@ QString range_facts(std::span<const TimelineRow> all_rows, std::pair<double, dou
   PartSeconds sum{};
   int64_t slices = 0, rows = 0;
   for (const TimelineRow& row : all_rows) {
-    if ((is_measured && row.rank < 0) || !row.stream.isEmpty()) continue;
+    if ((is_measured && row.rank < 0) || !row.stream.isEmpty() || row.device >= 0) continue;
     const PartSeconds part = row.track->seconds(from, to);
     for (size_t i = 0; i < time_parts; ++i) sum[i] += part[i];
     const auto [first, last] = row.track->slices_in(from, to);

@@ -10,12 +10,15 @@
 
 namespace shardscope {
 
-// A row of the time line: a stage as predicted, one of its streams, or a rank as measured.
+// A row of the time line: a stage as predicted, one of its streams, the same of a device on request, or a rank as
+// measured.
 struct TimelineRow {
   int rank = -1;  // -1: predicted
   int stage = 0;
   const TimelineTrack* track = nullptr;
-  QString stream = {};  // whose transfers these are; empty: what the stage or rank does
+  QString stream = {};            // whose transfers these are; empty: what the stage or rank does
+  bool is_behind_passes = false;  // the stack hides these transfers
+  int device = -1;                // on request; -1: all of the stage
 };
 
 inline double part_of(double part, double whole) { return whole > 0 ? part / whole : 0; }

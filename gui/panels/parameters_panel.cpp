@@ -7,6 +7,7 @@
 #include <QSet>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/units.h"
 #include "gui/document/edits.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr int narrowest_panel = 220;
 constexpr int narrowest_name = 96;
 constexpr int most_unfolded = 400;  // rows
+constexpr int most_measured = 100;  // rows
 
 }  // namespace
 
@@ -112,9 +114,11 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   });
   connect(tree_->selectionModel(), &QItemSelectionModel::selectionChanged, actions_, &SpecActions::refresh);
   connect(model_, &QAbstractItemModel::rowsInserted, this, [this](const QModelIndex& parent, int first, int last) {
+    fit_columns_later();
     if (model_->count() > most_unfolded) return;
     for (int row = first; row <= last; ++row) tree_->expandRecursively(model_->index(row, 0, parent));
   });
+  connect(tree_, &QTreeView::expanded, this, &ParametersPanel::fit_columns_later);
   connect(delegate_, &SpecDelegate::closed, this, &ParametersPanel::fit_columns, Qt::QueuedConnection);
   connect(&workspace.selection, &Selection::arraysChanged, this, &ParametersPanel::follow_selection);
   connect(&workspace.planner, &Planner::delivered, this, &ParametersPanel::show_facts);
@@ -174,15 +178,22 @@ void ParametersPanel::unfold() {
   if (model_->count() <= most_unfolded) tree_->expandAll();
 }
 
-// Of the arrays that are seen; names of groups go on over the empty cells behind them.
+// Of the arrays in the first rows and in those that are seen; names of groups go on over the empty cells behind them.
 int ParametersPanel::widest_name() const {
+  constexpr int beside_name = 14;
   int widest = narrowest_name;
-  for (QModelIndex row = tree_->indexAt({0, 0}); row.isValid(); row = tree_->indexBelow(row)) {
-    const QRect place = tree_->visualRect(row);
-    if (place.top() > tree_->viewport()->height()) break;
-    const bool is_group = !is_array(row.data(ParameterModel::array_role).value<ArrayRef>());
-    if (!is_group)
-      widest = std::max(widest, place.left() + tree_->fontMetrics().horizontalAdvance(row.data().toString()) + 14);
+  const auto measure = [&](const QModelIndex& row) {
+    if (!is_array(row.data(ParameterModel::array_role).value<ArrayRef>())) return;
+    int depth = 1;
+    for (QModelIndex group = row.parent(); group.isValid(); group = group.parent()) ++depth;
+    const int name = tree_->fontMetrics().horizontalAdvance(row.data().toString());
+    widest = std::max(widest, depth * tree_->indentation() + name + beside_name);
+  };
+  QModelIndex row = model_->index(0, 0);
+  for (int count = 0; row.isValid() && count < most_measured; ++count, row = tree_->indexBelow(row)) measure(row);
+  for (row = tree_->indexAt({0, 0}); row.isValid(); row = tree_->indexBelow(row)) {
+    if (tree_->visualRect(row).top() > tree_->viewport()->height()) break;
+    measure(row);
   }
   return widest;
 }
@@ -196,12 +207,25 @@ void ParametersPanel::fit_columns() {
   constexpr int narrowest_spec = 84, widest_spec = 190;
   const int seen = tree_->viewport()->width(), shape = wanted(ParameterModel::shape_column, 60, 110);
   int spec = wanted(ParameterModel::spec_column, narrowest_spec, widest_spec);
-  if (spec == widest_spec) spec = std::clamp(seen - narrowest_name - shape, narrowest_spec, widest_spec);
-  const int room = seen - spec - shape;  // so that shapes are seen
-  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest_name, widest_name()));
+  const int name = widest_name();
+  if (spec == widest_spec) spec = std::clamp(seen - name - shape, narrowest_spec, widest_spec);
+  // Shapes are seen where that cuts no name, specs always.
+  const int room = std::max(seen - spec - shape, std::min(name, seen - spec));
+  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest_name, name));
   tree_->setColumnWidth(ParameterModel::spec_column, spec);
   tree_->setColumnWidth(ParameterModel::shape_column, shape);
   fitting_ = false;
+}
+
+void ParametersPanel::fit_columns_later() {
+  if (std::exchange(fits_later_, true)) return;
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        fits_later_ = false;
+        fit_columns();
+      },
+      Qt::QueuedConnection);
 }
 
 void ParametersPanel::focus_filter() {

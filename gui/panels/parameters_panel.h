@@ -42,7 +42,8 @@ class ParametersPanel : public QWidget {
   QModelIndex first_array() const;
   void unfold();
   int widest_name() const;
-  void fit_columns();  // until the person has set a width by hand, and not under an open editor
+  void fit_columns();        // until the person has set a width by hand, and not under an open editor
+  void fit_columns_later();  // once for all calls of an event-loop iteration
   void follow_selection();
   void take_selection();
   void show_facts();
@@ -58,7 +59,7 @@ class ParametersPanel : public QWidget {
   EmptyNote* nothing_;
   QLabel* summary_;
   bool choosing_ = false;  // one of selections and tree follows the other
-  bool fitting_ = false;
+  bool fitting_ = false, fits_later_ = false;
   bool by_hand_ = false;
 };
 

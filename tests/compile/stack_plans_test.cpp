@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "engine/compile/compile.h"
@@ -17,6 +18,7 @@
 #include "engine/machine/machine_prices.h"
 #include "engine/plan/blocking_groups.h"
 #include "engine/plan/exposed_wait.h"
+#include "engine/plan/hidden_transfers.h"
 #include "engine/plan/utilisation.h"
 #include "tests/compile/random_run.h"
 #include "tests/test_program.h"
@@ -253,6 +255,51 @@ class StackPlansTest : public QObject {
     QVERIFY(std::abs(hidden.hidden + hidden.exposed - exposed.exposed - exposed.hidden) < 1e-9 * exposed.exposed);
   }
 
+  void what_a_stack_hides_is_shown_beside_its_pass_for_as_long_as_it_is_hidden() {
+    int shown = 0;
+    for (const char* preset : presets) {
+      for (const char* stack : {"megatron", "torchtitan", "nanotron_2024", "maxtext", "shardscope"}) {
+        RunConfig config = config_of(preset, "dgx_h100", stack);
+        config.sharding.mode = LayoutMode::as_written;
+        const Plan plan = compile(plan_request(config));
+        const std::vector<double> hidden = hidden_of_stages(plan.program, plan.hidden_seconds);
+        for (int stage = 0; stage < plan.program.stages; ++stage) {
+          std::map<int, double> of_position;
+          double all = 0, end = 0;
+          for (const HiddenTransfer& transfer : transfers_behind_passes(plan, stage)) {
+            QVERIFY(transfer.span.start >= end * (1 - 1e-12) && transfer.span.end > transfer.span.start);
+            end = transfer.span.end;
+            of_position[transfer.position] += transfer.span.end - transfer.span.start;
+            ++shown;
+          }
+          const double rounding = 1e-9 * plan.simulation.seconds;
+          for (int position = 0; position < plan.instructions(stage).size(); ++position)
+            QVERIFY(std::abs(of_position[position] - hidden_behind_passes(plan, stage, position)) <= rounding);
+          for (const auto& [position, seconds] : of_position) all += seconds;
+          QVERIFY(std::abs(all - hidden.at(size_t(stage))) <= rounding);
+          QVERIFY(all <= plan.simulation.communication[size_t(stage)].hidden + rounding);
+        }
+      }
+    }
+    QVERIFY(shown > 20);
+  }
+
+  // On a replica of data parallelism alone: gradients up to the end of the backward pass, the rest in the update.
+  void gradients_that_a_stack_hides_are_reduced_until_the_last_backward_pass_ends() {
+    RunConfig config = config_of("tiny_lm_dp", "dgx_h100", "megatron");
+    config.sharding.mode = LayoutMode::as_written;
+    config.stack = R"({"name": "megatron", "overlap": {"gradients": true, "parameters": false}})";
+    const Plan plan = compile(plan_request(config));
+    const std::vector<HiddenTransfer> transfers = transfers_behind_passes(plan, 0);
+    QVERIFY(!transfers.empty());
+    TimeSpan pass;
+    const SequenceInstructions instructions = plan.instructions();
+    for (int position = 0; position < instructions.size(); ++position)
+      if (instructions.task(position).phase == Phase::backward) pass.end = plan.simulation.stages[0][position].end;
+    QVERIFY(std::abs(transfers.back().span.end - pass.end) < 1e-9 * plan.simulation.seconds);
+    for (const HiddenTransfer& transfer : transfers) QVERIFY(!transfer.of_parameters);
+  }
+
   void a_step_takes_at_least_as_long_as_a_host_issues_its_instructions() {
     for (const char* preset : {"llama_tiny", "workshop_gpipe", "workshop_interleaved"}) {
       for (const char* stack : {"megatron", "nanotron_2024"}) {
@@ -307,7 +354,8 @@ class StackPlansTest : public QObject {
     QVERIFY(computing > 10);
     for (double host : {0.0, 0.5, 1.0, 2.0, 10.0}) {
       InstructionTable<double> left = seconds;
-      const double hidden = hide_behind_passes(plan.program, *plan.graph, overlap, host, left).at(0);
+      const double hidden =
+          hidden_of_stages(plan.program, hide_behind_passes(plan.program, *plan.graph, overlap, host, left)).at(0);
       QVERIFY(std::abs(hidden - std::max(computing, host * issued)) <= 1e-6 * hidden);
     }
   }

@@ -6,6 +6,8 @@
 #include "engine/export/sharded_arrays.h"
 #include "engine/export/table_pages.h"
 #include "engine/graph/op_definition.h"
+#include "engine/machine/chosen_machine.h"
+#include "engine/plan/blocking_groups.h"
 #include "tests/export/exported.h"
 #include "tests/test_program.h"
 
@@ -172,6 +174,23 @@ class TableTest : public QObject {
       }
       QCOMPARE(std::ssize(lanes), plan.program.stages + plan.mesh.device_count());
     }
+  }
+
+  void a_timeline_has_what_a_stack_hides_behind_passes() {
+    RunConfig config = load_run_file(preset_path("tiny_lm_dp"));
+    config.machine = machine_choice("dgx_h100");
+    config.stack = "\"megatron\"";
+    ExportSource source;
+    source.plan = std::make_shared<const Plan>(compile(plan_request(config)));
+    double hidden = 0;
+    for (const Row& row : table_of(source, "timeline")) {
+      if (row.at("source") != "hidden") continue;
+      QCOMPARE(row.at("phase"), std::string("update"));
+      hidden += number(row, "end_seconds") - number(row, "start_seconds");
+    }
+    const double expected = hidden_of_stages(source.plan->program, source.plan->hidden_seconds).at(0);
+    QVERIFY(expected > 0);
+    QVERIFY(std::abs(hidden - expected) < 1e-6 * expected);
   }
 
   void a_timeline_names_the_operator_of_each_computation_and_of_nothing_else() {

@@ -10,6 +10,7 @@
 #include <QTest>
 #include <QTreeView>
 #include <QWheelEvent>
+#include <algorithm>
 
 #include "engine/compile/settings.h"
 #include "gui/document/edits.h"
@@ -251,12 +252,13 @@ class FieldsTest : public WindowCase {
     QTRY_VERIFY_WITH_TIMEOUT(!editor(), patience);
   }
 
-  void shapes_are_seen_beside_names_and_specs_in_a_small_window() {
+  void shapes_are_seen_beside_names_and_specs_in_a_panel_a_little_wider() {
     close_window();
     open_window(compiled_plans(), load_preset(default_preset), {1280, 800});
+    window_->resizeDocks({window_->findChild<QDockWidget*>("parameters")}, {440}, Qt::Horizontal);
     const QHeaderView& header = *tree()->header();
     const auto end_of = [&](int column) { return header.sectionViewportPosition(column) + header.sectionSize(column); };
-    QTRY_VERIFY_WITH_TIMEOUT(tree()->viewport()->width() > 300, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(tree()->viewport()->width() > 400, patience);
     QTRY_VERIFY_WITH_TIMEOUT(end_of(ParameterModel::shape_column) <= tree()->viewport()->width(), patience);
     QVERIFY(!planner().parameters().empty());
     for (const ParameterInfo& parameter : planner().parameters()) {
@@ -269,6 +271,33 @@ class FieldsTest : public WindowCase {
       const int room = tree()->columnWidth(ParameterModel::name_column) - tree()->visualRect(name).left();
       QVERIFY(room > tree()->fontMetrics().horizontalAdvance("kernel"));
     }
+  }
+
+  void names_deep_in_the_tree_are_whole_beside_their_specs_in_a_small_window() {
+    close_window();
+    open_window(compiled_plans(), load_preset("mixtral_tiny"), {1280, 800});
+    const QHeaderView& header = *tree()->header();
+    const auto are_whole = [&] {
+      for (const ParameterInfo& parameter : planner().parameters()) {
+        workspace().selection.select_array(ParameterRef{parameter.path});
+        const QRect place = tree()->visualRect(tree()->currentIndex().siblingAtColumn(ParameterModel::name_column));
+        const int name = tree()->fontMetrics().horizontalAdvance(QString::fromStdString(parameter.path.back()));
+        if (name >= place.width()) return false;
+      }
+      const int spec = ParameterModel::spec_column;
+      return header.sectionViewportPosition(spec) + header.sectionSize(spec) <= tree()->viewport()->width();
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(are_whole(), patience);
+    const int wide = header.sectionSize(ParameterModel::name_column);
+    workspace().selection.select_array(InputRef{});
+    tree()->collapseAll();
+    window_->resize(1280, 780);
+    QTRY_VERIFY_WITH_TIMEOUT(header.sectionSize(ParameterModel::name_column) < wide, patience);
+    const auto length = [](const ParameterInfo& parameter) { return parameter.path.back().size(); };
+    const auto longest = std::ranges::max_element(planner().parameters(), {}, length);
+    workspace().selection.select_array(ParameterRef{longest->path});  // expands its groups
+    QTRY_COMPARE_WITH_TIMEOUT(header.sectionSize(ParameterModel::name_column), wide, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(are_whole(), patience);
   }
 
   void f2_edits_the_spec_from_any_column_and_its_width_stays_meanwhile() {

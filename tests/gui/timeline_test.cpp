@@ -8,13 +8,17 @@
 #include <QToolButton>
 #include <QWheelEvent>
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "engine/machine/chosen_machine.h"
 #include "engine/machine/host_machine.h"
+#include "engine/plan/hidden_transfers.h"
 #include "engine/session/hello.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/timeline_canvas.h"
 #include "gui/pages/timeline_page.h"
+#include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/small_models.h"
@@ -140,6 +144,108 @@ class TimelineTest : public WindowCase {
     QVERIFY(plan().stage_of(3) == 1);
     QCOMPARE(canvas()->title(1), QString("device 3, stage 1"));
     QCOMPARE(canvas()->title(0), QString("predicted, stage 0"));
+  }
+
+  void the_lanes_of_a_device_on_request_have_the_slices_of_its_stage() {
+    const auto slices_of = [](const TimelineRow& row) {
+      std::vector<std::tuple<double, double, int, TimePart>> slices;
+      for (const TrackSlice& slice : row.track->slices())
+        slices.emplace_back(slice.start, slice.end, slice.step, slice.part);
+      return slices;
+    };
+    std::vector<RunConfig> configs;
+    for (const QString& preset : preset_names()) {
+      RunConfig& here = configs.emplace_back(load_preset(preset));
+      here.sharding.mode = LayoutMode::as_written;
+      RunConfig there = here;
+      there.machine = machine_choice("dgx_h100");
+      there.stack = "\"megatron\"";
+      configs.push_back(there);
+    }
+    for (const RunConfig& config : configs) {
+      const auto plan = std::make_shared<const Plan>(compiled_plans().plan(config, {}));
+      auto stages = std::make_shared<std::vector<PredictedStep>>();
+      for (int stage = 0; stage < plan->program.stages; ++stage) stages->push_back(predicted_step(*plan, stage));
+      TimelineCanvas drawn(workspace());
+      drawn.show_prediction({plan, stages, timeline_colors(*plan, TimelineColoring::kind, theme())});
+      const size_t before = drawn.rows().size();
+      const int last = plan->mesh.device_count() - 1;
+      const std::set<int> devices{0, last / 2, last};
+      drawn.set_devices({devices.begin(), devices.end()});
+      for (const int device : devices) {
+        std::vector<TimelineRow> own, of_stage;
+        for (const TimelineRow& row : drawn.rows()) {
+          if (row.device == device) own.push_back(row);
+          if (row.device < 0 && row.stage == plan->stage_of(device)) of_stage.push_back(row);
+        }
+        QVERIFY(!own.empty() && own.size() == of_stage.size());
+        for (size_t lane = 0; lane < own.size(); ++lane) {
+          QCOMPARE(own[lane].stage, plan->stage_of(device));
+          QCOMPARE(own[lane].stream, of_stage[lane].stream);
+          QVERIFY(slices_of(own[lane]) == slices_of(of_stage[lane]));
+        }
+      }
+      drawn.set_devices({});
+      QCOMPARE(drawn.rows().size(), before);
+    }
+  }
+
+  void a_device_has_lanes_while_it_is_asked_for_by_field_or_key() {
+    open_window(compiled_plans(), made::piped_gpt(4, 2, 1, 4), {1280, 900});
+    QVERIFY(window_->show_page("timeline"));
+    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() == 2, patience);
+    auto* field = page()->findChild<QLineEdit*>("timelineDevices");
+    canvas()->setFocus();
+    QTest::keyClick(canvas(), Qt::Key_L);
+    QVERIFY(field->hasFocus());
+    QTest::keyClicks(field, "3, 99");
+    QCOMPARE(canvas()->rows().size(), size_t{3});
+    QCOMPARE(canvas()->title(2), QString("device 3, stage 1"));
+    QTest::keyClicks(field, " x");
+    QTest::keyClick(field, Qt::Key_Return);
+    QCOMPARE(field->text(), QString("3, 99"));
+    canvas()->setFocus();
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(2, 0));
+    QCOMPARE(selection().device(), std::optional(3));
+    selection().select_device(2);
+    QTest::keyClick(canvas(), Qt::Key_L);
+    QCOMPARE(canvas()->rows().size(), size_t{4});
+    QCOMPARE(canvas()->title(3), QString("device 2, stage 0"));
+    const QString measured_range = [&] {
+      QTest::keyClick(canvas(), Qt::Key_M);
+      return facts();
+    }();
+    QTest::keyClick(canvas(), Qt::Key_L);
+    QCOMPARE(canvas()->rows().size(), size_t{3});
+    QCOMPARE(facts(), measured_range);
+    TimelinePage pictured(workspace());
+    pictured.begin_picture(page());
+    QCOMPARE(pictured.canvas()->devices(), canvas()->devices());
+  }
+
+  void a_tip_says_what_the_stack_hides_behind_which_pass_and_where_the_rest_is() {
+    RunConfig config = load_preset("tiny_lm_dp");
+    config.sharding.mode = LayoutMode::as_written;
+    config.machine = machine_choice("dgx_h100");
+    for (const bool is_long : {false, true}) {
+      config.stack = R"({"name": "megatron", "overlap": {"gradients": true}})";
+      if (is_long) config.machine = R"({"name": "dgx_h100", "levels": {"nvlink": {"bytes_per_second": 1e6}}})";
+      const Plan plan = compiled_plans().plan(config, {});
+      const PredictedStep predicted = predicted_step(plan);
+      const std::vector<HiddenTransfer> hidden = transfers_behind_passes(plan, 0);
+      QVERIFY(!hidden.empty());
+      const auto place = [&](const PredictedStep::Stream& lane) {
+        return lane.track.slices_of(hidden.back().position);
+      };
+      const auto lane = std::ranges::find_if(
+          predicted.streams, [&](const PredictedStep::Stream& one) { return place(one).first < place(one).second; });
+      QVERIFY(lane != predicted.streams.end());
+      const int first = place(*lane).first;
+      const TimelineRow row{-1, 0, &lane->track, QString::fromStdString(lane->name), lane->is_behind_passes};
+      const QString tip = slice_tip(workspace(), plan, nullptr, row, first);
+      QVERIFY2(tip.contains("megatron hides"), qPrintable(tip));
+      QVERIFY2(tip.contains(is_long ? "is in the update" : "all of it"), qPrintable(tip));
+    }
   }
 
   void every_rank_has_a_row_of_the_step_that_is_chosen() {

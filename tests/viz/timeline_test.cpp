@@ -1,14 +1,17 @@
 #include <QTest>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "engine/compile/compile.h"
 #include "engine/compile/file_paths.h"
 #include "engine/graph/graph.h"
 #include "engine/machine/chosen_machine.h"
 #include "engine/machine/host_machine.h"
+#include "engine/plan/hidden_transfers.h"
 #include "tests/program/made_instruction.h"
 #include "tests/test_program.h"
 #include "viz/paint/timeline_colors.h"
@@ -299,7 +302,9 @@ class TimelineTest : public QObject {
     config.mesh_axes = {{"data", 2}, {"model", 8}};
     config.sharding.mode = LayoutMode::as_written;
     config.machine = machine_choice("dgx_h100");
-    for (const auto& [stack, within] : {std::pair("shardscope", "nvlink"), {"megatron", "nvlink (blocking)"}}) {
+    using Names = std::vector<std::string>;
+    for (const auto& [stack, expected] : {std::pair("shardscope", Names{"nvlink", "infiniband"}),
+                                          {"megatron", Names{"nvlink (blocking)", "infiniband"}}}) {
       config.stack = '"' + std::string(stack) + '"';
       const Plan plan = compile(plan_request(config));
       const PredictedStep predicted = predicted_step(plan);
@@ -309,9 +314,53 @@ class TimelineTest : public QObject {
         names.push_back(lane.name);
         exposed += lane.track.seconds(0, predicted.seconds)[size_t(TimePart::transfer)];
       }
-      QCOMPARE(names, (std::vector<std::string>{within, "infiniband"}));
+      QCOMPARE(names, expected);
       QVERIFY(std::abs(exposed - plan.simulation.communication[0].exposed) < 1e-9 * predicted.seconds);
     }
+  }
+
+  void every_transfer_is_on_the_lanes_for_as_long_as_it_takes_also_behind_passes() {
+    bool hides = false;
+    for (const char* preset :
+         {"llama_tiny", "mixtral_tiny", "workshop_gpipe", "workshop_interleaved", "tiny_lm_fsdp"}) {
+      for (const char* stack : {"megatron", "torchtitan", "shardscope"}) {
+        RunConfig config = load_run_file(SHARDSCOPE_SOURCE_DIR "/presets/" + std::string(preset) + ".json");
+        config.sharding.mode = LayoutMode::as_written;
+        config.machine = machine_choice("dgx_h100");
+        config.stack = '"' + std::string(stack) + '"';
+        const Plan plan = compile(plan_request(config));
+        for (int stage = 0; stage < plan.program.stages; ++stage) {
+          std::map<int, double> all, drawn;
+          for (const HiddenTransfer& transfer : transfers_behind_passes(plan, stage))
+            all[transfer.position] += transfer.span.end - transfer.span.start;
+          for (const TransferSpan& transfer : plan.simulation.transfers[size_t(stage)])
+            all[transfer.position] += transfer.span.end - transfer.span.start;
+          for (const PredictedStep::Stream& lane : predicted_step(plan, stage).streams) {
+            const PartSeconds sum = lane.track.seconds(0, lane.track.end());
+            QCOMPARE(lane.is_behind_passes, lane.name.ends_with(" (behind passes)"));
+            QVERIFY(!lane.is_behind_passes || sum[size_t(TimePart::transfer)] == 0);
+            for (const TrackSlice& slice : lane.track.slices()) drawn[slice.step] += slice.end - slice.start;
+            const int step = lane.track.slices().empty() ? -1 : lane.track.slices().front().step;
+            double found = 0, expected = 0;
+            for (auto [first, last] = lane.track.slices_of(step); first < last;
+                 std::tie(first, last) = lane.track.slices_of(step, last))
+              for (int i = first; i < last; ++i) {
+                const TrackSlice& slice = lane.track.slices()[size_t(i)];
+                QCOMPARE(slice.step, step);
+                found += slice.end - slice.start;
+              }
+            for (const TrackSlice& slice : lane.track.slices())
+              if (slice.step == step) expected += slice.end - slice.start;
+            QCOMPARE(found, expected);
+          }
+          for (const auto& [position, seconds] : all)
+            QVERIFY(std::abs(drawn[position] - seconds) <= 1e-9 * plan.simulation.seconds);
+          hides |=
+              plan.simulation.communication[size_t(stage)].hidden > 0 && !transfers_behind_passes(plan, stage).empty();
+        }
+      }
+    }
+    QVERIFY(hides);
   }
 
   void every_step_has_a_colour_of_the_legend_and_the_legend_has_all_the_time() {

@@ -1,10 +1,14 @@
 #include "viz/paint/timeline_ranks.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
+#include <tuple>
 
 #include "engine/machine/topology.h"
+#include "engine/plan/hidden_transfers.h"
 #include "viz/paint/pipeline_geometry.h"
 
 namespace shardscope {
@@ -108,26 +112,70 @@ bool has_lanes(const Plan& plan, int stage) {
   return own_devices || plan.simulation.communication.at(size_t(stage)).hidden > 0;
 }
 
-// By stream and the level that the members of the collective's group differ in.
-std::vector<PredictedStep::Stream> lanes_of(const Plan& plan, int stage, std::span<const TimeSpan> waits) {
-  const Topology topology(plan.machine.levels, plan.mesh.device_count());
-  const SequenceInstructions steps = plan.instructions(stage);
-  const int device = plan.devices_of_stage(stage).front();
-  std::map<std::vector<AxisIndex>, int> levels;
-  std::map<std::pair<int, int>, std::vector<TrackSlice>> slices;
-  for (const TransferSpan& transfer : plan.simulation.transfers.at(size_t(stage))) {
-    const AxisList& list = steps[transfer.position].axes();
+// The levels that the members of groups of a stage differ in.
+class StageLevels {
+ public:
+  StageLevels(const Plan& plan, int stage)
+      : plan_(plan),
+        topology_(plan.machine.levels, plan.mesh.device_count()),
+        steps_(plan.instructions(stage)),
+        device_(plan.devices_of_stage(stage).front()) {}
+
+  int of(int position) {  // of a collective's start; -1: none
+    const AxisList& list = steps_[position].axes();
     const std::vector<AxisIndex> axes(list.begin(), list.end());
-    const auto [level, is_new] = levels.try_emplace(axes, 0);
-    if (is_new) level->second = topology.level_of(plan.mesh.group(device, axes));
-    add_transfer(transfer, waits, slices[{level->second, transfer.stream}]);
+    const auto [level, is_new] = known_.try_emplace(axes, 0);
+    if (is_new) level->second = topology_.level_of(plan_.mesh.group(device_, axes));
+    return level->second;
+  }
+  std::string name(int level, const std::string& otherwise) const {
+    return level < 0 ? otherwise : plan_.machine.levels[size_t(level)].name;
+  }
+
+ private:
+  const Plan& plan_;
+  Topology topology_;
+  SequenceInstructions steps_;
+  int device_;
+  std::map<std::vector<AxisIndex>, int> known_;
+};
+
+// Nothing where any two of them are at the same time.
+std::optional<std::vector<TrackSlice>> merged(const std::vector<TrackSlice>& a, const std::vector<TrackSlice>& b) {
+  std::vector<TrackSlice> both;
+  std::ranges::merge(a, b, std::back_inserter(both), {}, &TrackSlice::start, &TrackSlice::start);
+  for (size_t i = 1; i < both.size(); ++i)
+    if (both[i].start < both[i - 1].end * (1 - 1e-12)) return std::nullopt;
+  return both;
+}
+
+// By stream and level; what is hidden behind passes behind the others of its level.
+std::vector<PredictedStep::Stream> lanes_of(const Plan& plan, int stage, std::span<const TimeSpan> waits) {
+  StageLevels levels(plan, stage);
+  const int behind = static_cast<int>(plan.simulation.streams.size());
+  std::map<std::pair<int, int>, std::vector<TrackSlice>> slices;
+  for (const TransferSpan& transfer : plan.simulation.transfers.at(size_t(stage)))
+    add_transfer(transfer, waits, slices[{levels.of(transfer.position), transfer.stream}]);
+  for (const auto& [position, of_parameters, span] : transfers_behind_passes(plan, stage))
+    slices[{levels.of(position), behind}].push_back({span.start, span.end, position, TimePart::hidden});
+  for (auto& [key, of_lane] : slices) {
+    const int level = key.first;
+    if (key.second == behind || level < 0 || !slices.contains({level, behind})) continue;
+    if (plan.simulation.streams[size_t(key.second)] != levels.name(level, "")) continue;
+    if (std::optional<std::vector<TrackSlice>> both = merged(of_lane, slices.at({level, behind})))
+      std::tie(of_lane, slices.at({level, behind})) = std::pair(std::move(*both), std::vector<TrackSlice>());
   }
   std::vector<PredictedStep::Stream> lanes;
   for (auto& [key, of_lane] : slices) {
+    if (key.second == behind && of_lane.empty()) continue;
     const auto& [level, stream] = key;
+    if (stream == behind) {
+      lanes.push_back({levels.name(level, "links") + " (behind passes)", TimelineTrack(std::move(of_lane)), true});
+      continue;
+    }
     const std::string& name = plan.simulation.streams[size_t(stream)];
-    const std::string& of_level = level < 0 ? name : plan.machine.levels[size_t(level)].name;
-    lanes.push_back({of_level == name ? name : of_level + " (blocking)", TimelineTrack(std::move(of_lane))});
+    const std::string of_level = levels.name(level, name);
+    lanes.push_back({of_level == name ? name : of_level + " (blocking)", TimelineTrack(std::move(of_lane)), false});
   }
   return lanes;
 }

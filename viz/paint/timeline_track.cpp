@@ -26,6 +26,7 @@ int gallop(int from, int size, const Reached& reached) {
 }  // namespace
 
 TimelineTrack::TimelineTrack(std::vector<TrackSlice> slices) : slices_(std::move(slices)) {
+  is_by_step_ = std::ranges::is_sorted(slices_, {}, &TrackSlice::step);
   before_.reserve(slices_.size() + 1);
   before_.push_back({});
   double reached = slices_.empty() ? 0 : slices_.front().start;
@@ -157,8 +158,13 @@ void TimelineTrack::each_longer(double begin, double end, double least, const st
   }
 }
 
-std::pair<int, int> TimelineTrack::slices_of(int32_t step) const {
-  const auto [first, last] = std::ranges::equal_range(slices_, step, {}, &TrackSlice::step);
+std::pair<int, int> TimelineTrack::slices_of(int32_t step, int from) const {
+  const auto begin = slices_.begin() + from;
+  auto [first, last] = std::ranges::equal_range(begin, slices_.end(), step, {}, &TrackSlice::step);
+  if (!is_by_step_) {
+    first = std::ranges::find(begin, slices_.end(), step, &TrackSlice::step);
+    last = std::find_if(first, slices_.end(), [step](const TrackSlice& slice) { return slice.step != step; });
+  }
   return {static_cast<int>(first - slices_.begin()), static_cast<int>(last - slices_.begin())};
 }
 

@@ -51,8 +51,9 @@ class TimelineTrack {
   std::optional<int> longest_in(double begin, double end) const;
   // Calls f for each slice in the window that is at least so long, in order.
   void each_longer(double begin, double end, double least, const std::function<void(int)>& f) const;
-  // The slices of a step, by position: first and behind the last; equal where it has none.
-  std::pair<int, int> slices_of(int32_t step) const;
+  // The slices of a step, by position, the next ones from slice `from` on that have no others between them: first and
+  // behind the last; equal where there are none.
+  std::pair<int, int> slices_of(int32_t step, int from = 0) const;
 
  private:
   static constexpr int fan = 16;
@@ -66,6 +67,7 @@ class TimelineTrack {
   PartSeconds seconds(double begin, double end, int first, int last) const;
 
   std::vector<TrackSlice> slices_;
+  bool is_by_step_ = true;                     // positions never descend
   std::vector<PartSeconds> before_;            // before_[i]: of all slices before i
   std::vector<std::vector<int32_t>> pyramid_;  // pyramid_[k][i]: the longest of slices [i, i + 1) * fan^(k + 1)
 };
