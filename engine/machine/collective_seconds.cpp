@@ -43,14 +43,15 @@ bool speaks_of(const CollectiveRule& rule, InstructionKind collective, const std
   return (!rule.collective || *rule.collective == collective) && (rule.level.empty() || rule.level == level);
 }
 
-// Where a machine has none.
-CollectiveRule standard_rule(const Level& level) {
+}  // namespace
+
+CollectiveRule standard_rule(InstructionKind collective, const Level& level, const Machine& machine) {
   CollectiveRule rule;
   if (level.kind == LevelKind::shared_memory) rule.algorithm = Algorithm::direct;
+  else if (machine.device.kind == DeviceKind::host_cores && collective != InstructionKind::all_to_all)
+    rule.algorithm = Algorithm::hierarchical;
   return rule;
 }
-
-}  // namespace
 
 double wire_bytes(InstructionKind collective, double payload, int64_t members) {
   if (collective == InstructionKind::collective_permute) return members > 1 ? payload : 0;
@@ -92,7 +93,7 @@ double least_seconds_per_byte(InstructionKind collective, const GroupPlacement& 
     consider(rule);
     if (rule.up_to_bytes == 0) return least;
   }
-  consider(standard_rule(level));
+  consider(standard_rule(collective, level, machine));
   return least;
 }
 
@@ -115,7 +116,7 @@ double collective_seconds(InstructionKind collective, double payload, const Grou
     end = rule.up_to_bytes;
     least = std::max(least, collective_seconds(collective, static_cast<double>(end), groups, rule));
   }
-  return std::max(least, collective_seconds(collective, payload, groups, standard_rule(level)));
+  return std::max(least, collective_seconds(collective, payload, groups, standard_rule(collective, level, machine)));
 }
 
 }  // namespace shardscope

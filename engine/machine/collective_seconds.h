@@ -37,8 +37,13 @@ double wire_bytes(InstructionKind collective, double payload, int64_t members);
 double collective_seconds(InstructionKind collective, double payload, const GroupPlacement& groups,
                           const CollectiveRule& rule);
 
-// The same by the rules of a machine. Not below what a smaller payload takes: where a rule ends at b bytes and the next
-// would be faster at once, larger payloads take at least what b bytes take. Throws Failure for what is no collective.
+// What a collective takes over a level where a machine has no rule: see Algorithm. Ranks that share the cores of hosts
+// sum on each host before they send, and send what others gather to each host once (comm/mpi_hosts_communicator.h).
+CollectiveRule standard_rule(InstructionKind collective, const Level& level, const Machine& machine);
+
+// collective_seconds() by the rules of a machine. Not below what a smaller payload takes: where a rule ends at b bytes
+// and the next would be faster at once, larger payloads take at least what b bytes take. Throws Failure for what is no
+// collective.
 double collective_seconds(InstructionKind collective, double payload, const GroupPlacement& groups,
                           const Machine& machine);
 

@@ -126,7 +126,8 @@ struct Level {
 enum class Algorithm : uint8_t { ring, tree, hierarchical, direct };
 
 // Which algorithm a collective takes. The first rule that speaks of its kind, of the level of its group (the outermost
-// in which members differ) and of its size decides. Where none does: direct on shared memory, ring elsewhere.
+// in which members differ) and of its size decides. Where none does: direct on shared memory; else hierarchical between
+// hosts of host_cores, but for all-to-alls, and ring.
 struct CollectiveRule {
   std::optional<InstructionKind> collective;  // nothing: any
   std::string level;                          // empty: any

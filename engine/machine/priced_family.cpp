@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/machine/collective_seconds.h"
+
 namespace shardscope {
 
 namespace {
@@ -39,8 +41,7 @@ void slow(Machine& machine, const CollectiveFamily& family, double times, const 
     rules.erase(is_last + 1, rules.end());
   } else {
     const auto level = std::ranges::find(machine.levels, family.level, &Level::name);
-    const bool is_shared = level != machine.levels.end() && level->kind == LevelKind::shared_memory;
-    rules.emplace_back().algorithm = is_shared ? Algorithm::direct : Algorithm::ring;
+    rules.push_back(level == machine.levels.end() ? CollectiveRule() : standard_rule(family.kind, *level, machine));
   }
   for (CollectiveRule& rule : rules) {
     rule.collective = family.kind;

@@ -343,6 +343,29 @@ class CollectivesTest : public QObject {
     QCOMPARE(error_of([&] { price(InstructionKind::compute, 1, inside); }).code, std::string("not_a_collective"));
   }
 
+  // Over one link of each of two hosts of four: half of what is gathered, and no more, however many ranks there are.
+  void ranks_of_hosts_send_what_others_gather_to_each_host_once() {
+    const double rate = 25e6, n = 1e9;
+    for (const int ranks : {2, 4, 8}) {
+      Machine machine = on_levels({level("host", {ranks}, LevelKind::shared_memory, 1e18, 0, Level::host_cores),
+                                   level("network", {}, LevelKind::switched, rate, 0, Level::whole_unit)});
+      machine.device.kind = DeviceKind::host_cores;
+      machine.device.cores = ranks;
+      const MachinePrices prices(machine, 2 * ranks);
+      std::vector<int> all(static_cast<size_t>(2 * ranks));
+      std::iota(all.begin(), all.end(), 0);
+      const GroupPlacement groups = prices.place(std::vector<std::vector<int>>{all});
+      const auto over_link = [&](InstructionKind kind) {
+        return prices.collective_seconds(kind, n, groups) * rate / n;
+      };
+      QVERIFY(std::abs(over_link(InstructionKind::all_gather) - 0.5) < 1e-6);
+      QVERIFY(std::abs(over_link(InstructionKind::reduce_scatter) - 0.5) < 1e-6);
+      QVERIFY(std::abs(over_link(InstructionKind::all_reduce) - 1) < 1e-6);
+      // From each rank of one host to each of the other.
+      QVERIFY(std::abs(over_link(InstructionKind::all_to_all) - ranks / 2.0) < 1e-6);
+    }
+  }
+
   void a_larger_payload_does_not_profit_from_the_next_rule() {
     Machine machine = two_hosts();
     machine.collectives = {{std::nullopt, "", 1000, Algorithm::ring, 1, 1, 0, ""}};

@@ -149,6 +149,15 @@ std::optional<std::vector<TrackSlice>> merged(const std::vector<TrackSlice>& a, 
   return both;
 }
 
+// Of a step: a lane with less of it would look empty.
+constexpr double least_share_of_lane = 1e-5;
+
+double seconds_of(std::span<const TrackSlice> slices) {
+  double seconds = 0;
+  for (const TrackSlice& slice : slices) seconds += slice.end - slice.start;
+  return seconds;
+}
+
 // By stream and level; what is hidden behind passes behind the others of its level.
 std::vector<PredictedStep::Stream> lanes_of(const Plan& plan, int stage, std::span<const TimeSpan> waits) {
   StageLevels levels(plan, stage);
@@ -167,7 +176,7 @@ std::vector<PredictedStep::Stream> lanes_of(const Plan& plan, int stage, std::sp
   }
   std::vector<PredictedStep::Stream> lanes;
   for (auto& [key, of_lane] : slices) {
-    if (key.second == behind && of_lane.empty()) continue;
+    if (key.second == behind && seconds_of(of_lane) <= least_share_of_lane * plan.simulation.seconds) continue;
     const auto& [level, stream] = key;
     if (stream == behind) {
       lanes.push_back({levels.name(level, "links") + " (behind passes)", TimelineTrack(std::move(of_lane)), true});

@@ -23,7 +23,8 @@ struct PredictedStep {
   // The transfers over one level of the machine, as slices of their collectives' starts: of part `transfer` while the
   // stage waits for a collective (exposed), else `hidden`. Those that the plan's stack lets nothing run beside have a
   // lane of their own: "nvlink (blocking)". Those that it hides behind passes (transfers_behind_passes()) are on the
-  // lane of their level, or, where others use it meanwhile, on one of their own: "nvlink (behind passes)".
+  // lane of their level, or, where others use it meanwhile, on one of their own, unless they take less than
+  // 1e-5 of the step: "nvlink (behind passes)".
   struct Stream {
     std::string name;
     TimelineTrack track;
