@@ -39,6 +39,12 @@ class RunControlTest : public QObject {
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()).split('\n') : QStringList();
   }
   void end_process() { QFile::remove(path("running")); }
+  // What a run listens to goes with it: who comes again finds nobody, and does not wait for words.
+  void end_with(QLocalSocket* client) {
+    server_->close();
+    end_process();
+    client->disconnectFromServer();
+  }
   // Of the script, once it has come to its socket.
   pid_t process() {
     QFile file(path("arguments.pid"));
@@ -120,6 +126,7 @@ class RunControlTest : public QObject {
     constexpr int64_t many = 20000;
     for (int64_t i = 0; i < many; ++i) send(client, step(i));
     send(client, FinishedMessage{RunEnd::finished, many});
+    server_->close();
     end_process();
     connect(client, &QLocalSocket::bytesWritten, client, [client] {
       if (client->bytesToWrite() == 0) client->disconnectFromServer();
@@ -150,8 +157,7 @@ class RunControlTest : public QObject {
     QVERIFY(run_->is_paused());
     run_->stop();  // lets it go on, so that it can end
     QVERIFY(!run_->is_paused());
-    end_process();
-    client->disconnectFromServer();
+    end_with(client);
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
   }
 
@@ -166,6 +172,7 @@ class RunControlTest : public QObject {
       client->disconnectFromServer();
     }
     for (size_t i = 0; i < 7; ++i) QCOMPARE(run_->record().steps()[i].step, int64_t(i));
+    server_->close();
     end_process();
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
     QCOMPARE(run_->state_text(), QString("finished: 7 steps"));
@@ -340,8 +347,7 @@ class RunControlTest : public QObject {
       QVERIFY(mine.open(QIODevice::WriteOnly));
     }
     QVERIFY(QDir().rename(directory, path("aside")) && QFile::link(archive, directory));
-    end_process();
-    client->disconnectFromServer();
+    end_with(client);
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
     QVERIFY(QFile::exists(archive + "/thesis") && QFile::exists(archive + "/output"));
     QVERIFY(QFile::exists(path("aside/run.json")));
@@ -443,8 +449,7 @@ class RunControlTest : public QObject {
     QFile words(path("arguments.words"));
     QVERIFY(words.open(QIODevice::WriteOnly) && words.write("first\nit is so\n") > 0);
     words.close();
-    end_process();
-    client->disconnectFromServer();
+    end_with(client);
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
     QCOMPARE(run_->state_text(), QString("shardrun ended with code 3: it is so"));
     QCOMPARE(run_->record().log.front().text, std::string("first"));
@@ -469,8 +474,7 @@ class RunControlTest : public QObject {
     QSignalSpy answers(run_.get(), &RunControl::leaveAnswered);
     run_->leave();
     send(client, FinishedMessage{RunEnd::finished, 4});
-    end_process();
-    client->disconnectFromServer();
+    end_with(client);
     QTRY_COMPARE_WITH_TIMEOUT(answers.count(), 1, patience);
     QVERIFY(answers.at(0).at(0).toBool() && !run_->is_active());
     QCOMPARE(run_->state(), RunControl::State::finished);
