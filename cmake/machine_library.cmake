@@ -1,4 +1,4 @@
-# library_entries(VARIABLE NAME PATH...): the files as C++ strings, each with its name: of two lists, alternately.
+# library_entries(VARIABLE [NAME PATH]...): the files as C++ strings, each with its name.
 function(library_entries variable)
   set(entries "")
   set(arguments ${ARGN})
@@ -11,7 +11,8 @@ function(library_entries variable)
   set(${variable} "${entries}" PARENT_SCOPE)
 endfunction()
 
-# library_source(TARGET NAME HEADER): adds a source file with the functions of the variable `functions`.
+# library_source(TARGET NAME HEADER): adds NAME.cpp with what the caller's variable `functions` holds, which HEADER
+# declares.
 function(library_source target name header)
   set(made ${CMAKE_BINARY_DIR}/generated/${name}.cpp)
   file(CONFIGURE OUTPUT ${made} @ONLY CONTENT [=[#include "@header@"
@@ -24,7 +25,7 @@ namespace shardscope {
   set_source_files_properties(${made} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# library_function(VARIABLE NAME ...): appends a function that gives such files.
+# library_function(VARIABLE FUNCTION [NAME PATH]...): appends a C++ function that gives these files.
 function(library_function variable name)
   library_entries(entries ${ARGN})
   set(${variable} "${${variable}}std::span<const LibraryFile> ${name}() {

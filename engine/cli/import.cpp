@@ -32,7 +32,7 @@ std::vector<std::string> readable_formats() {
   return names;
 }
 
-// Gives an option of the data that it has, or may have, another value.
+// In the place of the option's value, where it has one.
 void set_option(OptionList& options, const std::string& name, int64_t value) {
   const auto found = std::ranges::find(options, name, [](const auto& option) { return option.first; });
   if (found == options.end()) options.emplace_back(name, value);
@@ -128,8 +128,7 @@ void add_import_strategy(CLI::App& app, CommandLine& line) {
           "A run file with the strategy, batch size and model that FILE says: Megatron's arguments (a script or a "
           "list), a TOML file of torchtitan, a YAML file of MaxText. The model goes into OUT's name with the ending "
           ".config.json. With --run it is that of RUN, of which all but strategy and batch size is kept. What a "
-          "strategy "
-          "or a model cannot say is an error at its line.")
+          "strategy or a model cannot say is an error at its line.")
       .values("--from", readable_formats())
       .example("shardrun import --from torchtitan llama3_8b.toml out.json --devices 64",
                "model and strategy, on 64 devices")

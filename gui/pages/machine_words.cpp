@@ -4,6 +4,7 @@
 
 #include "engine/base/units.h"
 #include "gui/document/text.h"
+#include "gui/workspace/step_facts.h"
 
 namespace shardscope {
 namespace {
@@ -54,12 +55,7 @@ QString level_text(const Plan& plan, int level) {
 }
 
 QString machine_device_text(const Plan& plan, int device) {
-  QStringList coordinates;
-  for (int axis = 0; axis < plan.mesh.axis_count(); ++axis)
-    coordinates << tr("%1 %2")
-                       .arg(qt(plan.mesh.axes()[size_t(axis)].name))
-                       .arg(plan.mesh.coordinate(device, static_cast<AxisIndex>(axis)));
-  return tr("Device %1: %2").arg(device).arg(coordinates.join(", "));
+  return tr("Device %1: %2").arg(device).arg(coordinates_text(plan.mesh, device));
 }
 
 QString device_summary(const Machine& machine) {

@@ -273,7 +273,7 @@ TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
   }
   if (row.device >= 0)
     return {is_piped ? tr("device %1, stage %2").arg(row.device).arg(row.stage) : tr("device %1").arg(row.device),
-            device_place(row.device)};
+            device_place(*plan_, row.device)};
   if (row.rank < 0) {
     const std::optional<int> device = device_of(row);
     const QString what = device ? tr("device %1").arg(*device) : tr("predicted");
@@ -285,24 +285,6 @@ TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
   return {(is_piped ? tr("rank %1, stage %2").arg(row.rank).arg(row.stage) : tr("rank %1").arg(row.rank)) +
               (is_late ? tr(" (late)") : QString()),
           tr("waits %1").arg(qt(share_text(part_of(part[size_t(TimePart::waiting)], measured_->seconds)))), is_late};
-}
-
-QString TimelineCanvas::device_place(int device) const {
-  QStringList words;
-  for (size_t axis = 0; axis < plan_->mesh.axes().size(); ++axis)
-    words
-        << QString("%1 %2").arg(qt(plan_->mesh.axes()[axis].name)).arg(plan_->mesh.coordinate(device, AxisIndex(axis)));
-  if (plan_->ranks_per_host.size() > 1) words << tr("host %1").arg(plan_->host_of(device));
-  return words.join(", ");
-}
-
-QString TimelineCanvas::device_tip(int device) const {
-  const int stage = plan_->stage_of(device);
-  const auto count = qsizetype(plan_->devices_of_stage(stage).size());
-  const QString alike = predicted_->size() > 1
-                            ? tr("Predicted alike for %1 of stage %2.").arg(counted_text(count, "device")).arg(stage)
-                            : tr("Predicted alike for %1.").arg(counted_text(count, "device"));
-  return tr("device %1: %2").arg(device).arg(device_place(device)) + '\n' + alike;
 }
 
 std::optional<int> TimelineCanvas::device_of(const Row& row) const {
@@ -435,7 +417,7 @@ TimelineCanvas::Hit TimelineCanvas::hit(const QPointF& point) const {
 QString TimelineCanvas::tip_at(const QPointF& point) {
   const Hit at = hit(point);
   if (at.row && at.slice >= 0) return slice_tip(workspace_, *plan_, trace_.get(), *at.row, at.slice);
-  return at.row && at.row->device >= 0 && point.x() < left_ ? device_tip(at.row->device) : QString();
+  return at.row && at.row->device >= 0 && point.x() < left_ ? device_tip(*plan_, at.row->device) : QString();
 }
 
 void TimelineCanvas::click(const QPointF& point) {

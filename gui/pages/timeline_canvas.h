@@ -102,8 +102,6 @@ class TimelineCanvas : public TimeCanvas {
   QString heading() const;
   void paint_heading(QPainter& painter) const;
   RowTitle title_of(const Row& row) const;
-  QString device_place(int device) const;  // "data 1, model 0, host 2"
-  QString device_tip(int device) const;
   std::optional<int> device_of(const Row& row) const;  // the selected one, where the row is of it
   void paint_title(QPainter& painter, size_t row) const;
   QString instruction_label(const Instruction& instruction) const;

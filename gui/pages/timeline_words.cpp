@@ -9,6 +9,7 @@
 #include "engine/plan/exposed_wait.h"
 #include "engine/plan/hidden_transfers.h"
 #include "gui/document/text.h"
+#include "gui/workspace/step_facts.h"
 
 namespace shardscope {
 
@@ -160,6 +161,19 @@ QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRo
                     .arg(met->last)
                     .arg(met->ranks.size())
                     .arg(qt(seconds_text(met->spread)), qt(seconds_text(met->waited)));
+}
+
+QString device_place(const Plan& plan, int device) {
+  const QString place = coordinates_text(plan.mesh, device);
+  return plan.ranks_per_host.size() > 1 ? QObject::tr("%1, host %2").arg(place).arg(plan.host_of(device)) : place;
+}
+
+QString device_tip(const Plan& plan, int device) {
+  const int stage = plan.stage_of(device);
+  const QString count = counted_text(qsizetype(plan.devices_of_stage(stage).size()), "device");
+  return QObject::tr("device %1: %2").arg(device).arg(device_place(plan, device)) + '\n' +
+         (plan.program.stages > 1 ? QObject::tr("Predicted alike for %1 of stage %2.").arg(count).arg(stage)
+                                  : QObject::tr("Predicted alike for %1.").arg(count));
 }
 
 QString range_facts(std::span<const TimelineRow> all_rows, std::pair<double, double> range) {

@@ -33,6 +33,9 @@ QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessa
 // An instruction on a row in a line: when it was done, and who waited for whom; of exposed communication that is
 // predicted what it waits for, and what would hide it.
 QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRow& row, int position);
+// Where a device is: "data 1, model 0, host 2"; and what a row of its own stands for.
+QString device_place(const Plan& plan, int device);
+QString device_tip(const Plan& plan, int device);
 // How the time of a range is spent; where ranks were measured, on these alone.
 QString range_facts(std::span<const TimelineRow> rows, std::pair<double, double> range);
 

@@ -123,6 +123,24 @@ class PortableModelTest : public QObject {
     QCOMPARE(eights.precision.parameters, std::string("f32"));
   }
 
+  void each_name_that_an_error_offers_is_a_published_model() {
+    int known = 0;
+    for (const char* format : {"torchtitan", "maxtext"}) {
+      const bool is_maxtext = std::string(format) == "maxtext";
+      const auto of = [&](const QString& name) {
+        return is_maxtext ? "model_name: " + name
+                          : "[model]\nname = " + name.section(' ', 0, 0) + "\nflavor = " + name.section(' ', 1);
+      };
+      const std::string hint = error_of([&] { read(format, of("no model").toStdString()); }).hint;
+      for (const QString& name : QString::fromStdString(hint).section(';', 0, 0).split(", ")) {
+        const std::string config = read(format, of(name).toStdString()).config;
+        QVERIFY2(std::ranges::count(published_model_files(), config, &LibraryFile::text) == 1, qPrintable(name));
+        ++known;
+      }
+    }
+    QVERIFY2(known >= 16, qPrintable(QString::number(known)));
+  }
+
   // Each names the line, what is wrong and what would be right.
   void what_is_no_model_here_is_an_error_at_its_line() {
     const auto check = [](const char* format, const std::string& text, int line, const char* word) {

@@ -160,10 +160,13 @@ void TimelineTrack::each_longer(double begin, double end, double least, const st
 
 std::pair<int, int> TimelineTrack::slices_of(int32_t step, int from) const {
   const auto begin = slices_.begin() + from;
-  auto [first, last] = std::ranges::equal_range(begin, slices_.end(), step, {}, &TrackSlice::step);
-  if (!is_by_step_) {
-    first = std::ranges::find(begin, slices_.end(), step, &TrackSlice::step);
-    last = std::find_if(first, slices_.end(), [step](const TrackSlice& slice) { return slice.step != step; });
+  auto first = begin, last = slices_.end();
+  if (is_by_step_) {
+    const auto found = std::ranges::equal_range(begin, last, step, {}, &TrackSlice::step);
+    first = found.begin(), last = found.end();
+  } else {
+    first = std::ranges::find(begin, last, step, &TrackSlice::step);
+    last = std::find_if(first, last, [step](const TrackSlice& slice) { return slice.step != step; });
   }
   return {static_cast<int>(first - slices_.begin()), static_cast<int>(last - slices_.begin())};
 }
