@@ -144,6 +144,7 @@ void TimelinePage::take_devices() { canvas_->set_devices(devices_in(devices_->te
 
 // Of the selected device; without one, where it is typed.
 void TimelinePage::toggle_device() {
+  devices_->show();
   const std::optional<int> device = workspace_.selection.device();
   if (!device) return devices_->setFocus(Qt::ShortcutFocusReason);
   std::vector<int> devices = canvas_->devices();
@@ -187,6 +188,8 @@ void TimelinePage::take_measurements() {
   choice_->setVisible(trace != nullptr);
   folds_->setVisible(trace != nullptr);
   corrects_->setVisible(trace != nullptr);
+  // Each rank has a row of its own then, and the bar no room for more in a small window.
+  devices_->setVisible(!trace || !devices_->text().isEmpty());
   builder_->take(plan_, trace);
 }
 
