@@ -66,13 +66,14 @@ void print_shares(const SearchRequest& request, const std::vector<Found>& list) 
   const Bounds bounds(request.plan, request.devices);
   LayerBounds layers(request.plan, request.devices);
   for (const Found& found : list) {
-    const Bound of[] = {bounds.of(found.candidate), layers.of(found.candidate, ProfileKind::proportional),
+    const Bound of[] = {bounds.of(found.candidate), layers.of(found.candidate, ProfileKind::undivided),
+                        layers.of(found.candidate, ProfileKind::proportional),
                         layers.of(found.candidate, ProfileKind::coarse), layers.of(found.candidate, ProfileKind::own)};
     fmt::print("{:9.4g} s {:7.2f} GB  time", found.seconds, found.memory_bytes / 1e9);
     for (const Bound& bound : of) fmt::print(" {:.3f}", bound.seconds / found.seconds);
     fmt::print("  memory");
     for (const Bound& bound : of) fmt::print(" {:.3f}", bound.memory_bytes / found.memory_bytes);
-    fmt::print(" likely {:.3f}  {}\n", of[3].likely_bytes / found.memory_bytes, text_of(found.candidate));
+    fmt::print(" likely {:.3f}  {}\n", of[4].likely_bytes / found.memory_bytes, text_of(found.candidate));
   }
 }
 

@@ -30,7 +30,9 @@ Bounds::Bounds(const PlanRequest& request, int64_t devices) : devices_(devices) 
   const Stack stack = chosen_stack(request.config.stack);
   stack_memory_ = stack.memory;
   rows_ = profiles.rows();
-  const auto prices = std::make_shared<const MachinePrices>(ideal_machine(request.machine), static_cast<int>(devices));
+  const double parts = static_cast<double>(rows_) * static_cast<double>(devices);
+  const auto prices =
+      std::make_shared<const MachinePrices>(ideal_machine(request.machine, parts), static_cast<int>(devices));
   const ModelLimits limits = model_limits(request.config);
   for (const std::string& policy : limits.recompute) {
     std::map<int64_t, WholeStepWork>& of_policy = seconds_[policy];

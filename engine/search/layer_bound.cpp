@@ -25,10 +25,12 @@ class StrategyBound {
         microbatches_(microbatches),
         prices_(prices),
         orders_(orders) {
-    if (kind == ProfileKind::proportional) {
-      rows_share_ = static_cast<double>(strategy_.microbatch_size) / static_cast<double>(profile.rows);
+    if (is_of_all_sizes()) {
+      const double rows = static_cast<double>(strategy_.microbatch_size) / static_cast<double>(profile.rows);
+      if (kind == ProfileKind::undivided) parts_ = static_cast<double>(strategy_.tensor);
+      rows_share_ = rows / parts_;
       scale_ = rows_share_ * summing_error;
-      if (profile.has_experts) scale_ *= share_of_whole_rows(profile.rows_of_expert * rows_share_);
+      if (profile.has_experts) scale_ *= share_of_whole_rows(profile.rows_of_expert * rows);
     }
     if (moves.traffic && kind != ProfileKind::own) add_moves(moves);
     const std::vector<std::string>& order = strategy_.order.empty() ? default_order() : strategy_.order;
@@ -49,6 +51,8 @@ class StrategyBound {
   }
 
  private:
+  bool is_of_all_sizes() const { return kind_ <= ProfileKind::proportional; }
+
   // Of one layer of a group, whichever it is.
   PartWork of_layer(const std::vector<PartWork>& works, size_t group) const {
     const EqualLayers& layers = profile_.layers[group];
@@ -67,7 +71,10 @@ class StrategyBound {
       const double of_byte = moved.kind == InstructionKind::all_gather   ? rates.gather
                              : moved.kind == InstructionKind::all_reduce ? rates.reduce
                                                                          : rates.scatter;
-      moved_[moved.where][static_cast<size_t>(moved.part)] += moved.bytes * summing_error * of_byte;
+      const double tokens = moved.tokens * static_cast<double>(strategy_.microbatch_size * rates.replicas) /
+                            static_cast<double>(strategy_.context);
+      const double seconds = std::min(moved.bytes * of_byte, tokens * std::min(rates.gather, rates.scatter));
+      moved_[moved.where][static_cast<size_t>(moved.part)] += summing_error * seconds;
     }
   }
 
@@ -128,8 +135,9 @@ class StrategyBound {
       const PartWork leaving = of_layer(works, static_cast<size_t>(leaves));
       seconds.behind = scale_ * std::max(leaving.behind, leaving.weights);
     }
-    // Where tokens go to experts, several messages may begin and end a chunk: nothing is claimed to wait.
-    if (profile_.has_experts) seconds.ahead = seconds.clock, seconds.passing = 0;
+    // Of several messages with which a chunk begins and ends nothing is claimed to wait.
+    if (!(is_backward ? profile_.backward_messages : profile_.forward_messages).is_single)
+      seconds.ahead = seconds.clock, seconds.passing = 0;
     if (chunk.has_before) seconds.behind += scale_ * before.late;
     if (chunk.has_behind) seconds.behind += scale_ * behind.late;
     return seconds;
@@ -139,7 +147,7 @@ class StrategyBound {
     const ChunkLayers& all = chunks_.front();
     const TaskSeconds of_forward = of_chunk(profile_.forward, all, false),
                       of_backward = of_chunk(profile_.backward, all, true);
-    const bool has_tails = kind_ != ProfileKind::proportional;
+    const bool has_tails = !is_of_all_sizes();
     const double forward = std::max(of_forward.all(), of_forward.clock + (has_tails ? profile_.forward_tail : 0)),
                  backward = std::max(of_backward.all(), of_backward.clock + (has_tails ? profile_.backward_tail : 0));
     double seconds = static_cast<double>(microbatches_) * (forward + backward);
@@ -161,8 +169,7 @@ class StrategyBound {
   // `with_streams`: the task is one in the plan.
   Item item_of(const TaskSeconds& of, bool with_streams) const {
     const double work = with_streams ? of.all() : of.clock;
-    if (kind_ == ProfileKind::proportional)
-      return {.work = work, .computing = of.computing, .ahead = std::max(0.0, work - of.passing)};
+    if (is_of_all_sizes()) return {.work = work, .computing = of.computing, .ahead = std::max(0.0, work - of.passing)};
     return {.work = work,
             .computing = of.computing,
             .ahead = of.ahead + work - of.clock,
@@ -187,9 +194,10 @@ class StrategyBound {
     std::vector<Item> forward, backward, weight;  // by chunk
     std::vector<double> received, received_back;
     for (int c = 0; c < count; ++c) {
-      received.push_back(c == 0 ? 0 : transfer((c - 1) % stages, c % stages, profile_.forward_message * rows_share_));
+      received.push_back(
+          c == 0 ? 0 : transfer((c - 1) % stages, c % stages, profile_.forward_messages.bytes * rows_share_));
       received_back.push_back(
-          c + 1 == count ? 0 : transfer((c + 1) % stages, c % stages, profile_.backward_message * rows_share_));
+          c + 1 == count ? 0 : transfer((c + 1) % stages, c % stages, profile_.backward_messages.bytes * rows_share_));
       if (c > 0 && chunks_[static_cast<size_t>(c)] == chunks_[static_cast<size_t>(c) - 1]) {
         forward.push_back(forward.back());
         backward.push_back(backward.back());
@@ -215,7 +223,7 @@ class StrategyBound {
       update[s] += of_chunk(profile_.update, of_stage(s), false).all();
     }
     const int64_t items = 2 * microbatches_ * count;
-    std::vector<double> ends = kind_ != ProfileKind::proportional && items <= simulated_items
+    std::vector<double> ends = !is_of_all_sizes() && items <= simulated_items
                                    ? simulated(forward, backward, weight, received, received_back, begin)
                                    : summed(forward, backward, weight, received, received_back, begin);
     if (schedule.splits_backward) {
@@ -312,9 +320,11 @@ class StrategyBound {
   double memory(bool coarse) {
     const auto stages = static_cast<size_t>(strategy_.pipeline);
     const bool splits_backward = stages > 1 && schedule().splits_backward;
-    if (coarse)
-      return coarse_memory_bound(profile_, chunks_, stages, in_flight(), splits_backward, state_shards(strategy_),
-                                 rows_share_);
+    if (coarse) {
+      StateShards shards = state_shards(strategy_);
+      if (kind_ == ProfileKind::undivided) shards = shards.times(parts_ * static_cast<double>(strategy_.expert));
+      return coarse_memory_bound(profile_, chunks_, stages, in_flight(), splits_backward, shards, rows_share_);
+    }
     return memory_bound(profile_, chunks_, stages, in_flight(), splits_backward);
   }
 
@@ -331,7 +341,8 @@ class StrategyBound {
   ScheduleOrders& orders_;
   std::vector<ChunkLayers> chunks_;
   int64_t devices_inside_ = 1;                // of a device's neighbours in the next stage
-  double rows_share_ = 1, scale_ = 1;         // of the profile's rows, and of what they take
+  double parts_ = 1;                          // devices that share what the profile has on one
+  double rows_share_ = 1, scale_ = 1;         // of the profile's rows, for each of these, and of what they take
   std::array<std::vector<double>, 3> moved_;  // s, by ReplicaTraffic::Where and part: what replicas move
   size_t stream_ = 0;                         // on which
 };
@@ -386,7 +397,7 @@ Bound LayerBounds::of(const Candidate& candidate, ProfileKind kind, double limit
                                       : profiles_.chunks_of(candidate);
   if (chunks.empty()) return {};
   ReplicaMoves moves;
-  if (kind != ProfileKind::own) moves.traffic = profiles_.traffic_of(candidate);
+  if (kind == ProfileKind::proportional || kind == ProfileKind::coarse) moves.traffic = profiles_.traffic_of(candidate);
   if (moves.traffic) moves.rates = replica_rates(s);
   const int64_t microbatches = profiles_.microbatches_of(candidate);
   Bound bound = layer_bound(*profile, kind, candidate, chunks, microbatches, moves, limit, prices_, orders_);

@@ -26,9 +26,10 @@ namespace shardscope {
 // which it does nothing else: beside it run only transfers that do not wait for it. Of work that begins at A, when the
 // run before has ended, some may be done ahead of the message and some behind the message that it sends: S >= max(A, R)
 // + work - ahead - behind, and its end E >= S + behind, E >= A + work. These are sums and maxima, so they rise with
-// what they are of: the simulated time of the plan's tasks, in the schedule's order, is no less. Of all sizes, and for
-// long orders (above simulated_items runs): a stage works on all microbatches, after the first message has passed the
-// stages before it, and before the last, where the schedule ends with it, has passed them back.
+// what they are of: the simulated time of the plan's tasks, in the schedule's order, is no less. That a message waits
+// is claimed only where each layer gives one array, to the next one. Of all sizes, and for long orders (above
+// simulated_items runs): a stage works on all microbatches, after the first message has passed the stages before it,
+// and before the last, where the schedule ends with it, has passed them back.
 //
 // Replicas. With fsdp each run of a task gathers the parameters of its layers, for forward and again for backward, and
 // with it or ZeRO 2 backward sums each gradient to the part of a replica. Else an update of several microbatches sums
@@ -36,15 +37,22 @@ namespace shardscope {
 // largest of the dimensions that they divide (zero_split.h): where an even number of them divides the dimension that
 // two are put on, it is put there too, since what it divides two do. Layouts as written follow from which dimensions
 // are split, not into how many parts, and the payload of a gather is the array behind it, that of a sum the array
-// before it, whatever their number; of a whole sum it is the array. All else counts for nothing: an odd number of
-// replicas, and what they do not divide so. Each byte takes at least what the fastest rule says for the groups of the
-// candidate. An own profile has it already.
+// before it, whatever their number; of a whole sum it is the array. But an op moves what is fewer bytes
+// (written_placement.h): in the place of a parameter or its gradient, one of the arrays that it meets, which then goes
+// to or comes from all replicas; so of both the less counts (parameter_tokens.h). All else counts for nothing: an odd
+// number of replicas, and what they do not divide so. Each byte takes at least what the fastest rule says for the
+// groups of the candidate. An own profile has it already.
 //
-// Of all sizes of microbatches. On the ideal machine of whole_step.h an op of r rows takes max(a r + w, b r), a
-// collective c r: for each row no less than of more rows. So computing, clock and streams, which are sums and maxima of
-// these, take of a share of the rows of the profile at least that share. Differences of them need not: of what passes
-// only computing counts that waits for a message and is waited for, and of backward without gradients of parameters the
-// clock of what is left. Of experts each has whole rows, the fewest of them by share_of_whole_rows().
+// Of all sizes of microbatches. On the ideal machine of whole_step.h, for as many parts as there are rows, an op of r
+// rows takes max(a r + w, b r), a collective c r: for each row no less than of more rows. So computing, clock and
+// streams, which are sums and maxima of these, take of a share of the rows of the profile at least that share.
+// Differences of them need not: of what passes only computing counts that waits for a message and is waited for, and of
+// backward without gradients of parameters the clock of what is left. Of experts each has whole rows, the fewest of
+// them by share_of_whole_rows().
+//
+// Undivided. Tensor and expert degrees split what one device of a replica computes, moves and holds into equal parts,
+// at most as many as there are devices: each takes at least its part of what the undivided profile says. What these
+// degrees exchange counts for nothing.
 //
 // Memory: memory_bound.h; as another software stack holds a plan, of states, its allocator and libraries alone.
 inline constexpr int64_t simulated_items = 131072;

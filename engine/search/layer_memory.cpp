@@ -5,10 +5,24 @@
 
 #include "engine/graph/casts.h"
 #include "engine/plan/memory_plan.h"
+#include "engine/plan/stages.h"
 
 namespace shardscope {
 
 namespace {
+
+// Per value whether a replica has it for itself: neither made of states alone, nor of what gradients of parameters are
+// made of alone.
+std::vector<bool> values_of_replica(const Graph& graph) {
+  std::vector<bool> of_replica = values_of_states(graph);
+  of_replica.flip();
+  const std::vector<bool> of_weights = weight_gradient_ops(graph);
+  for (size_t op = 0; op < graph.ops.size(); ++op) {
+    for (ValueId value : graph.ops[op].outputs)
+      of_replica[static_cast<size_t>(value)] = of_replica[static_cast<size_t>(value)] && !of_weights[op];
+  }
+  return of_replica;
+}
 
 class MemoryOfLayers {
  public:
@@ -21,13 +35,14 @@ class MemoryOfLayers {
     if (!stored) find_readers();
     if (!stored) find_sliced();
     find_passes();
-    const std::vector<bool> of_states = coarse ? values_of_states(graph) : std::vector<bool>(graph.values.size());
+    const std::vector<bool> of_replica =
+        coarse ? values_of_replica(graph) : std::vector<bool>(graph.values.size(), true);
     for (const Buffer& buffer : arena_.buffers) {
       // Fewer ranks have more threads, with workspaces of their own.
       may_be_shared_.push_back(
           buffer.value < 0
               ? coarse
-              : of_states[static_cast<size_t>(program.values[static_cast<size_t>(buffer.value)].graph_value)]);
+              : !of_replica[static_cast<size_t>(program.values[static_cast<size_t>(buffer.value)].graph_value)]);
       part_of_.push_back(
           buffer.value >= 0 ? std::max(0, parts.of_value(program.values[static_cast<size_t>(buffer.value)].graph_value))
                             : part_at_[static_cast<size_t>(buffer.first)]);
@@ -61,6 +76,11 @@ class MemoryOfLayers {
     std::vector<double>& of_part = changes[static_cast<size_t>(part_of_[b])];
     of_part[static_cast<size_t>(buffer.first)] += static_cast<double>(buffer.bytes);
     of_part[static_cast<size_t>(buffer.last) + 1] -= static_cast<double>(buffer.bytes);
+  }
+
+  // How long gradients wait to be summed within a pass, and what is sliced waits, is not the same in all orders.
+  bool waits_differently(size_t b) const {
+    return arena_.buffers[b].category == MemoryCategory::gradients || sliced_[b];
   }
 
   void find_passes() {
@@ -111,9 +131,8 @@ class MemoryOfLayers {
     rows_ = no_changes();
     for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
-      // How long gradients wait to be summed within a pass, and what is sliced waits, is not the same in all orders.
       const bool is_within = backward_.has(buffer.first) && backward_.has(buffer.last);
-      if (is_within && (buffer.category == MemoryCategory::gradients || sliced_[b])) continue;
+      if (is_within && waits_differently(b)) continue;
       add_life(rows_, b);
     }
     for (std::vector<double>& row : rows_) {
@@ -173,6 +192,7 @@ class MemoryOfLayers {
     for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
       if (buffer.persistent || may_be_shared_[b] || !pass.has(buffer.first) || !pass.has(buffer.last)) continue;
+      if (waits_differently(b)) continue;
       add_life(changes, b);
     }
     for (size_t part = 0; part < changes.size(); ++part) {

@@ -31,7 +31,8 @@ struct LayerMemory {
   std::vector<double> passing_forward, passing_backward;
 };
 
-// `coarse`: of `kept` and what passes, only what is not made of states alone, which replicas may share.
+// `coarse`: of `kept` and what passes, without what is made of states alone, and gradients of parameters, which
+// replicas may share.
 //
 // Where gradients add up, what of them a layer still holds behind backward is not the same in all plans: of backward
 // only the layer with which it begins counts among positions, before which no layer has been passed. Another software

@@ -16,6 +16,7 @@
 #include "engine/plan/cost_model.h"
 #include "engine/plan/stages.h"
 #include "engine/search/network_parts.h"
+#include "engine/search/parameter_tokens.h"
 #include "engine/search/whole_step.h"
 #include "engine/shard/lowering.h"
 #include "engine/simulate/streams.h"
@@ -24,8 +25,20 @@ namespace shardscope {
 
 namespace {
 
+// More than any tensor degree.
+constexpr double most_tensor = 65536;
+
 bool splits_gradients(const Candidate& candidate) {
   return candidate.strategy.fsdp > 1 || candidate.strategy.zero >= 2;
+}
+
+// The same replicas, each of one device or ring.
+Candidate without_division(Candidate candidate) {
+  StrategyConfig& strategy = candidate.strategy;
+  strategy.data *= strategy.expert;
+  strategy.tensor = strategy.expert = 1;
+  strategy.sequence_parallel = false;
+  return candidate;
 }
 
 // What links see of the order of a strategy's axes: that within the units of the outermost level, where these have
@@ -82,6 +95,7 @@ int64_t LayerProfiles::microbatches_of(const Candidate& candidate) const {
 }
 
 std::string LayerProfiles::key_of(const Candidate& candidate, ProfileKind kind) const {
+  if (kind == ProfileKind::undivided) return key_of(without_division(candidate), ProfileKind::proportional);
   const StrategyConfig& s = candidate.strategy;
   const bool is_of_all_sizes = kind == ProfileKind::proportional;
   // First what decides the graph: profiles made in this order share it with the next.
@@ -135,11 +149,13 @@ std::shared_ptr<const TrainingGraph> LayerProfiles::training(const ResolvedRun& 
   return trainings_.try_emplace(key, std::move(made)).first->second;
 }
 
-std::shared_ptr<const MachinePrices> LayerProfiles::prices(const Mesh& mesh, bool ideal) {
+std::shared_ptr<const MachinePrices> LayerProfiles::prices(const Mesh& mesh, double parts) {
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<const MachinePrices>& known = prices_[{ideal, mesh.device_count()}];
-  if (!known)
-    known = std::make_shared<const MachinePrices>(ideal ? ideal_machine(machine_) : machine_, mesh.device_count());
+  std::shared_ptr<const MachinePrices>& known = prices_[{parts, mesh.device_count()}];
+  if (!known) {
+    known = std::make_shared<const MachinePrices>(parts > 0 ? ideal_machine(machine_, parts) : machine_,
+                                                  mesh.device_count());
+  }
   return known;
 }
 
@@ -165,7 +181,8 @@ const Made* LayerProfiles::once(std::map<std::string, std::unique_ptr<std::optio
 const LayerProfile* LayerProfiles::of(const Candidate& candidate, ProfileKind kind) {
   if (candidate.mode != LayoutMode::as_written || !config_.mesh_devices.empty()) return nullptr;
   const std::string key = fmt::format("{} of {}", key_of(candidate, kind), static_cast<int>(kind));
-  return once(profiles_, key, [&] { return make(candidate, kind); });
+  return once(profiles_, key,
+              [&] { return make(kind == ProfileKind::undivided ? without_division(candidate) : candidate, kind); });
 }
 
 const ReplicaTraffic* LayerProfiles::traffic_of(const Candidate& candidate) {
@@ -237,7 +254,7 @@ struct LayerProfiles::LoweredStep {
 };
 
 // `strategy`: as the step has it; of the candidate, whether there are stages and several microbatches.
-LayerProfiles::LoweredStep LayerProfiles::lowered(const Candidate& candidate, StrategyConfig strategy, bool ideal) {
+LayerProfiles::LoweredStep LayerProfiles::lowered(const Candidate& candidate, StrategyConfig strategy, double parts) {
   const bool has_several = microbatches_of(candidate) > 1;
   LoweredStep step;
   step.accumulates = has_several || candidate.strategy.pipeline > 1;
@@ -258,7 +275,7 @@ LayerProfiles::LoweredStep LayerProfiles::lowered(const Candidate& candidate, St
   const Graph& graph = step.graph();
   step.mesh = run.mesh->whole;
   const Mesh& mesh = step.mesh;
-  step.prices.emplace(prices(mesh, ideal), mesh, std::optional<AxisIndex>(), chosen_stack(config.stack));
+  step.prices.emplace(prices(mesh, parts), mesh, std::optional<AxisIndex>(), chosen_stack(config.stack));
   step.prices->use_graph(graph);
   const WrittenPlacements& placements = step.written->placed.placements;
   LayoutProblem problem{graph, mesh, placements.defined, *step.prices};
@@ -269,7 +286,7 @@ LayerProfiles::LoweredStep LayerProfiles::lowered(const Candidate& candidate, St
   return step;
 }
 std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, ProfileKind kind) {
-  const bool is_ideal = kind == ProfileKind::proportional, coarse = kind != ProfileKind::own;
+  const bool is_ideal = kind <= ProfileKind::proportional, coarse = kind != ProfileKind::own;
   StrategyConfig strategy = candidate.strategy;
   if (is_ideal) strategy.microbatch_size = rows_;
   if (coarse) {
@@ -277,7 +294,11 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, Prof
     strategy.zero = 0;
     strategy.order.clear();
   }
-  const LoweredStep step = lowered(candidate, std::move(strategy), is_ideal);
+  const double microbatches = static_cast<double>(rows_);
+  const double ideal_parts = kind == ProfileKind::undivided      ? microbatches * most_tensor
+                             : kind == ProfileKind::proportional ? microbatches
+                                                                 : 0;
+  const LoweredStep step = lowered(candidate, std::move(strategy), ideal_parts);
   const Graph& graph = step.graph();
   const Program& program = step.program;
   const WorkPrices& prices = *step.prices;
@@ -345,9 +366,9 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, Prof
     const Task& task = program.tasks[task_run.task];
     std::vector<double>& took = seconds.tasks[static_cast<size_t>(task_run.task)];
     if (task.name == "forward") {
-      profile.forward = clock.run(task, took, &profile.forward_tail, &profile.forward_message);
+      profile.forward = clock.run(task, took, &profile.forward_tail, &profile.forward_messages);
     } else if (task.name == "backward") {
-      profile.backward = clock.run(task, took, &profile.backward_tail, &profile.backward_message);
+      profile.backward = clock.run(task, took, &profile.backward_tail, &profile.backward_messages);
       if (candidate.strategy.pipeline > 1) profile.backward_of_inputs = clock.run(task, took, nullptr, nullptr, true);
     } else if (task.name == "update" || task.name == "begin") {
       // A stack may hide what an update moves behind passes.
@@ -360,7 +381,8 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, Prof
       for (PartWork& work : works) work.clock = work.computing;
     }
   }
-  if (stack.overlap.pipeline || !stack.runs_here()) profile.forward_message = profile.backward_message = 0;
+  if (stack.overlap.pipeline || !stack.runs_here())
+    profile.forward_messages.bytes = profile.backward_messages.bytes = 0;
   profile.memory = memory_of_layers(program, graph, parts, prices.machine().threads_per_rank(), step.accumulates,
                                     !stack.runs_here(), coarse);
   return profile;
@@ -373,7 +395,7 @@ std::optional<ReplicaTraffic> LayerProfiles::make_traffic(const Candidate& candi
   strategy.data = is_fsdp ? 1 : 2;
   strategy.fsdp = is_fsdp ? 2 : 1;
   strategy.order.clear();
-  const LoweredStep step = lowered(candidate, std::move(strategy), true);
+  const LoweredStep step = lowered(candidate, std::move(strategy), 1);
   const Program& program = step.program;
   const NetworkParts parts = step.parts();
   const std::vector<bool> of_states = values_of_states(step.graph());
@@ -382,6 +404,7 @@ std::optional<ReplicaTraffic> LayerProfiles::make_traffic(const Candidate& candi
   replicas.push_back(*mesh.find_axis(is_fsdp ? "fsdp" : "data"));
   // A stack may hide what an update moves behind passes; and gradients of one microbatch may be summed before it.
   const bool counts_update = step.prices->stack().runs_here() && microbatches_of(candidate) > 1;
+  const ParameterTokens tokens(step.graph(), of_states, step.prices->types());
   ReplicaTraffic traffic;
   for (const Task& task : program.tasks) {
     const auto where = task.name == "forward"    ? ReplicaTraffic::forward
@@ -404,7 +427,10 @@ std::optional<ReplicaTraffic> LayerProfiles::make_traffic(const Candidate& candi
                   &to = program.values[static_cast<size_t>(start->destinations.front())].local_shape;
       const size_t split = static_cast<size_t>(std::ranges::mismatch(from, to).in1 - from.begin());
       if (split == from.size()) continue;
-      traffic.moved.push_back({part, where, start->kind, std::max(from[split], to[split]), payload});
+      ReplicaTraffic::Moved& moved = traffic.moved.emplace_back();
+      moved = {part, where, start->kind, std::max(from[split], to[split]), payload};
+      const ValueId value = program.values[static_cast<size_t>(start->operands.front())].graph_value;
+      if (where != ReplicaTraffic::update) moved.tokens = tokens.least_bytes(value) / mesh.device_count();
     }
   }
   return traffic;

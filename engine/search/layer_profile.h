@@ -22,6 +22,7 @@ namespace shardscope {
 
 // What a profile is shared by.
 enum class ProfileKind : uint8_t {
+  undivided,     // as proportional, and what shares it with tensor and expert degrees of 1
   proportional,  // microbatches of all sizes, and what shares `coarse`: by the prices of an ideal machine
                  // (whole_step.h), on which bytes of collectives take what the fastest rule says, for one microbatch of
                  // all rows
@@ -41,8 +42,8 @@ struct LayerProfile {
   bool runs_here = true;                                            // the stack is this program
   int64_t rows = 1;                                                 // of the microbatch
   double rows_of_expert = std::numeric_limits<double>::infinity();  // fewest of an op, of one replica
-  double forward_tail = 0, backward_tail = 0;        // s: transfers that end behind all that a task computes
-  double forward_message = 0, backward_message = 0;  // bytes that the next layer needs of a layer
+  double forward_tail = 0, backward_tail = 0;  // s: transfers that end behind all that a task computes
+  PartMessages forward_messages, backward_messages;
   LayerMemory memory;
 };
 
@@ -57,6 +58,9 @@ struct ReplicaTraffic {
     // Of the dimension that replicas split, on one device; where they do not divide it, it is not. 0: none is.
     int64_t size = 1;
     double bytes = 0;  // payload
+    // Of one row, what a device has at least of the smallest array that meets these parameters; of what no such array
+    // is in the place of: infinite.
+    double tokens = std::numeric_limits<double>::infinity();
   };
   std::vector<Moved> moved;
 };
@@ -91,10 +95,11 @@ class LayerProfiles {
   bool is_of_kept_layers(const ShortenedGraph& graph) const;
   const Shortened& shortened(const ResolvedRun& run, const TokenBlocks& blocks);
   std::shared_ptr<const TrainingGraph> training(const ResolvedRun& run, const std::set<std::string>& kept);
-  std::shared_ptr<const MachinePrices> prices(const Mesh& mesh, bool ideal);
+  // Of the machine; of an ideal one for `parts` where there are several.
+  std::shared_ptr<const MachinePrices> prices(const Mesh& mesh, double parts);
   ResolvedRun run_with(const RunConfig& config, int64_t rows);
   struct LoweredStep;
-  LoweredStep lowered(const Candidate& candidate, StrategyConfig strategy, bool ideal);
+  LoweredStep lowered(const Candidate& candidate, StrategyConfig strategy, double parts);
   std::optional<LayerProfile> make(const Candidate& candidate, ProfileKind kind);
   std::optional<ReplicaTraffic> make_traffic(const Candidate& candidate);
   template <class Made, class Make>
@@ -111,8 +116,8 @@ class LayerProfiles {
   std::vector<int> kept_layers_;     // of these, those that a shortened one has
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Shortened>> shortened_;
-  std::map<std::string, std::shared_ptr<const TrainingGraph>> trainings_;        // some of them, the last
-  std::map<std::pair<bool, int>, std::shared_ptr<const MachinePrices>> prices_;  // by ideal, number of devices
+  std::map<std::string, std::shared_ptr<const TrainingGraph>> trainings_;          // some of them, the last
+  std::map<std::pair<double, int>, std::shared_ptr<const MachinePrices>> prices_;  // by parts, number of devices
   std::map<std::string, std::vector<int>> chunks_;
   std::map<std::string, std::unique_ptr<std::optional<LayerProfile>>> profiles_;
   std::map<std::string, std::unique_ptr<std::optional<ReplicaTraffic>>> traffic_;

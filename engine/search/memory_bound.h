@@ -30,6 +30,7 @@ double memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>&
 
 struct StateShards {
   double parameters = 1, optimizer = 1, gradients = 1;  // in how many parts replicas may split them
+  StateShards times(double parts) const { return {parameters * parts, optimizer * parts, gradients * parts}; }
 };
 StateShards state_shards(const StrategyConfig& strategy);
 

@@ -24,9 +24,9 @@ namespace {
 
 constexpr size_t fastest_count = 10;
 // Candidates that are planned before bounds are compared again: the same for any number of threads.
-constexpr size_t round_sizes[] = {4096, 4096, 128, 8, 8};
+constexpr size_t round_sizes[] = {4096, 4096, 4096, 128, 8, 8};
 // Likewise between rounds, of what looks best so far.
-constexpr size_t dive_sizes[] = {0, 0, 64, 2, 2};
+constexpr size_t dive_sizes[] = {0, 0, 0, 64, 2, 2};
 constexpr int64_t dives_apart = 4;  // times as many rounds
 // Usual strategies are planned so many at a time; frugal ones of which bounds by their own layers are found.
 constexpr size_t usual_round = 2, usual_count = 32;
@@ -122,9 +122,9 @@ class Search {
     if (!done.stop_requested()) ending_.request_stop();
   }
 
-  // How much is known of a candidate: bounds.h; layer_bound.h, for all sizes of microbatches; coarse; by its own
-  // layers; likewise, and its memory is probably above the limit.
-  enum Level : uint8_t { at_once, for_all_sizes, coarsely, by_layers, unlikely, no_level };
+  // How much is known of a candidate: bounds.h; layer_bound.h, by layers on one device; for all sizes of microbatches;
+  // coarse; by its own layers; likewise, and its memory is probably above the limit.
+  enum Level : uint8_t { at_once, undivided, for_all_sizes, coarsely, by_layers, unlikely, no_level };
   struct Open {
     Bound bound;
     int index = 0;
@@ -177,7 +177,7 @@ class Search {
   // The level that has the candidate with the lowest bound; those that are unlikely last.
   Level lowest() const {
     Level lowest = no_level;
-    for (const Level level : {at_once, for_all_sizes, coarsely, by_layers}) {
+    for (const Level level : {at_once, undivided, for_all_sizes, coarsely, by_layers}) {
       if (open_[level].empty()) continue;
       if (lowest == no_level || Before{request_.objective}(*open_[level].begin(), *open_[lowest].begin()))
         lowest = level;
@@ -376,7 +376,8 @@ class Search {
   }
 
   void tighten(std::vector<Open> round, Level level) {
-    const ProfileKind kind = level == at_once         ? ProfileKind::proportional
+    const ProfileKind kind = level == at_once         ? ProfileKind::undivided
+                             : level == undivided     ? ProfileKind::proportional
                              : level == for_all_sizes ? ProfileKind::coarse
                                                       : ProfileKind::own;
     std::vector<Open*> unknown;

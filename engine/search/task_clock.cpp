@@ -1,6 +1,7 @@
 #include "engine/search/task_clock.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <span>
 
@@ -44,7 +45,7 @@ TaskClock::TaskClock(const Program& program, const Graph& graph, const NetworkPa
 }
 
 std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>& seconds, double* tail,
-                                     double* message, bool without_weights) {
+                                     PartMessages* messages, bool without_weights) {
   const bool is_backward = task.phase == Phase::backward;
   std::vector<PartWork> works(static_cast<size_t>(part_count_));
   for (PartWork& work : works) work.wire.assign(streams_.names.size(), 0);
@@ -57,7 +58,7 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
   std::vector<double> increments(count), computed(count);
   std::vector<bool> moves(count), waiting(count);
   std::vector<int> part(count), first_use(works.size(), -1), last_give(works.size(), -1);
-  std::vector<std::vector<int>> given(works.size());
+  std::vector<std::vector<std::pair<int, int>>> given(works.size());
   const std::vector<bool> left_out = without_weights ? needed_by_weights_alone(task) : std::vector<bool>(count);
   double clock = 0, end = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -124,7 +125,7 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
       if (!is_onwards(from, part[i], is_backward)) continue;
       if (first_use[static_cast<size_t>(part[i])] < 0) first_use[static_cast<size_t>(part[i])] = static_cast<int>(i);
       last_give[static_cast<size_t>(from)] = std::max(last_give[static_cast<size_t>(from)], maker);
-      given[static_cast<size_t>(from)].push_back(operand);
+      given[static_cast<size_t>(from)].emplace_back(operand, part[i]);
     }
     if (!instruction.as<CollectiveDone>()) {
       for (int result : instruction.destinations()) waits_[result] = waiting[i];
@@ -145,7 +146,7 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
     if (beside >= 0 && static_cast<int>(i) > last_give[static_cast<size_t>(beside)]) work.late += increments[i];
   }
   if (tail) *tail = std::max(0.0, end - clock);
-  if (message) *message = smallest_message(given);
+  if (messages) *messages = messages_of(given);
   return works;
 }
 
@@ -188,17 +189,25 @@ bool TaskClock::is_onwards(int from, int to, bool is_backward) const {
   return is_backward ? parts_.rank(from) > parts_.rank(to) : parts_.rank(from) < parts_.rank(to);
 }
 
-double TaskClock::smallest_message(std::vector<std::vector<int>>& given) const {
+PartMessages TaskClock::messages_of(std::vector<std::vector<std::pair<int, int>>>& given) const {
+  PartMessages messages;
   double least = std::numeric_limits<double>::infinity();
-  for (int part = 0; part < part_count_ - 2; ++part) {
-    std::vector<int>& values = given[static_cast<size_t>(part)];
+  for (int part = 0; part < part_count_; ++part) {
+    std::vector<std::pair<int, int>>& values = given[static_cast<size_t>(part)];
     std::ranges::sort(values);
     values.erase(std::unique(values.begin(), values.end()), values.end());
+    if (values.empty()) continue;
+    messages.is_single &= values.size() == 1 && std::abs(parts_.rank(values[0].second) - parts_.rank(part)) == 1;
+    if (part >= part_count_ - 2) continue;
     double bytes = 0;
-    for (int value : values) bytes += static_cast<double>(program_.values[value].bytes());
-    if (!values.empty()) least = std::min(least, bytes);
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (i > 0 && values[i].first == values[i - 1].first) continue;
+      bytes += static_cast<double>(program_.values[values[i].first].bytes());
+    }
+    least = std::min(least, bytes);
   }
-  return least == std::numeric_limits<double>::infinity() ? 0 : least;
+  if (least < std::numeric_limits<double>::infinity()) messages.bytes = least;
+  return messages;
 }
 
 }  // namespace shardscope

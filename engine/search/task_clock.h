@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "engine/graph/graph.h"
@@ -27,6 +28,12 @@ struct PartWork {
   void take_smaller(const PartWork& other);
 };
 
+// What parts give to those that run behind them, as stages send it.
+struct PartMessages {
+  double bytes = 0;       // of all that a layer gives; the least
+  bool is_single = true;  // each part gives one array, and only to the part behind it
+};
+
 // Small arrays of several layers, such as gradients, joined; an exchange of counted rows is of one array.
 bool is_bucket(const CollectiveStart& start);
 
@@ -40,10 +47,9 @@ class TaskClock {
             int kept);
 
   // By part. `seconds`: of each instruction. `tail`: s from the last instruction until transfers of the first part and
-  // of what is before it are done. `message`: bytes of the smallest that a part gives to the next. `without_weights`:
-  // as if gradients of parameters were not made.
+  // of what is before it are done. `without_weights`: as if gradients of parameters were not made.
   std::vector<PartWork> run(const Task& task, const std::vector<double>& seconds, double* tail = nullptr,
-                            double* message = nullptr, bool without_weights = false);
+                            PartMessages* messages = nullptr, bool without_weights = false);
 
  private:
   bool may_be_carried(const Instruction& instruction) const;
@@ -57,7 +63,8 @@ class TaskClock {
 
   bool is_scalar(int value) const { return program_.values[value].shape.empty(); }
 
-  double smallest_message(std::vector<std::vector<int>>& given) const;
+  // `given`: by part, values and the parts that they are given to.
+  PartMessages messages_of(std::vector<std::vector<std::pair<int, int>>>& given) const;
 
   const Program& program_;
   const Graph& graph_;

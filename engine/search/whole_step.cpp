@@ -29,6 +29,8 @@ std::optional<double> rows_of_expert(const Op& op, std::span<const TensorType> o
 
 namespace {
 
+constexpr double most_bytes = 1e18;  // that a capacity may be
+
 class WholeStep {
  public:
   WholeStep(const TrainingGraph& training, int kept, const WorkPrices& prices)
@@ -114,12 +116,12 @@ class WholeStep {
 
 }  // namespace
 
-Machine ideal_machine(Machine machine) {
+Machine ideal_machine(Machine machine, double parts) {
   Device& device = machine.device;
   device.instruction_latency = device.issue_seconds = 0;
-  if (device.memory.size() > 1) {
-    device.memory.resize(1);
-    device.memory_efficiency = 1;
+  for (MemoryLevel& level : device.memory) {
+    level.capacity_bytes =
+        static_cast<int64_t>(std::min(most_bytes, static_cast<double>(level.capacity_bytes) * parts));
   }
   for (auto& [precision, rate] : device.products) {
     rate.efficiency.clear();

@@ -11,10 +11,11 @@
 
 namespace shardscope {
 
-// A machine that is faster at all local work, and on which work takes time in proportion to its size: no latency,
-// products at the peak rate of the best kernel, memory at the rate of its fastest level. So devices that share some
-// work take together at least what one of them takes for all of it.
-Machine ideal_machine(Machine machine);
+// A machine that is faster at all local work: no latency, products at the peak rate of the best kernel, memory levels
+// that hold `parts` times as much. So of work that is shared out in at most so many equal parts, to devices or to
+// microbatches, all take together on the real machine at least what one device of this one takes for the whole: each
+// byte of a part takes what a byte of work takes that is as large as the part (MemoryTime).
+Machine ideal_machine(Machine machine, double parts);
 
 // Rows that an expert has of an op's tokens; nothing of other ops.
 std::optional<double> rows_of_expert(const Op& op, std::span<const TensorType> operands);

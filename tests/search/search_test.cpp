@@ -97,7 +97,8 @@ class SearchTest : public QObject {
     LayerBounds layers(request.plan, request.devices);
     for (const Found& found : all) {
       const Candidate& candidate = found.candidate;
-      for (const Bound& bound : {bounds.of(candidate), layers.of(candidate, ProfileKind::proportional),
+      for (const Bound& bound : {bounds.of(candidate), layers.of(candidate, ProfileKind::undivided),
+                                 layers.of(candidate, ProfileKind::proportional),
                                  layers.of(candidate, ProfileKind::coarse), layers.of(candidate, ProfileKind::own)}) {
         QVERIFY2(bound.seconds <= found.seconds * (1 + 1e-9), text_of(candidate).c_str());
         QVERIFY2(bound.memory_bytes <= found.memory_bytes, text_of(candidate).c_str());
