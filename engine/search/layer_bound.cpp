@@ -388,7 +388,7 @@ ReplicaRates LayerBounds::replica_rates(const StrategyConfig& s) {
   return rates_.try_emplace(key, rates).first->second;
 }
 
-Bound LayerBounds::of(const Candidate& candidate, ProfileKind kind, double limit) {
+Bound LayerBounds::of(const Candidate& candidate, ProfileKind kind, double limit, double enough) {
   const LayerProfile* profile = profiles_.of(candidate, kind);
   if (!profile) return {};
   const StrategyConfig& s = candidate.strategy;
@@ -396,11 +396,16 @@ Bound LayerBounds::of(const Candidate& candidate, ProfileKind kind, double limit
                                       ? std::vector<int>{static_cast<int>(profile->layers.back().end())}
                                       : profiles_.chunks_of(candidate);
   if (chunks.empty()) return {};
-  ReplicaMoves moves;
-  if (kind == ProfileKind::proportional || kind == ProfileKind::coarse) moves.traffic = profiles_.traffic_of(candidate);
-  if (moves.traffic) moves.rates = replica_rates(s);
   const int64_t microbatches = profiles_.microbatches_of(candidate);
-  Bound bound = layer_bound(*profile, kind, candidate, chunks, microbatches, moves, limit, prices_, orders_);
+  const auto bound_with = [&](const ReplicaMoves& moves) {
+    return layer_bound(*profile, kind, candidate, chunks, microbatches, moves, limit, prices_, orders_);
+  };
+  Bound bound = bound_with({});
+  const bool is_of_one = kind == ProfileKind::proportional || kind == ProfileKind::coarse;
+  if (is_of_one && s.replicas() > 1 && bound.memory_bytes <= limit && bound.seconds < enough) {
+    if (const ReplicaTraffic* traffic = profiles_.traffic_of(candidate))
+      bound = bound_with({traffic, replica_rates(s)});
+  }
   bound.memory_bytes = with_allocator(bound.memory_bytes, stack_memory_);
   if (kind == ProfileKind::own) bound.likely_bytes = with_allocator(bound.likely_bytes, stack_memory_);
   return bound;

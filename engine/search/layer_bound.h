@@ -76,8 +76,10 @@ class LayerBounds {
  public:
   LayerBounds(const PlanRequest& request, int64_t devices);
   // By a profile of this kind; without simulation where it is one of all sizes. Zero where there is none: a
-  // strategy that cannot be, mode fastest. Of one that needs more memory than `limit` the time is not looked for.
-  Bound of(const Candidate& candidate, ProfileKind kind, double limit = std::numeric_limits<double>::infinity());
+  // strategy that cannot be, mode fastest. Of one that needs more memory than `limit` the time is not looked for; of
+  // one that takes `enough` seconds without it, not what replicas move.
+  Bound of(const Candidate& candidate, ProfileKind kind, double limit = std::numeric_limits<double>::infinity(),
+           double enough = std::numeric_limits<double>::infinity());
   LayerProfiles& profiles() { return profiles_; }
   const MachinePrices& prices() const { return prices_; }
 

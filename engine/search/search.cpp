@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t fastest_count = 10;
 // Candidates that are planned before bounds are compared again: the same for any number of threads.
-constexpr size_t round_sizes[] = {4096, 4096, 4096, 128, 8, 8};
+constexpr size_t round_sizes[] = {65536, 8192, 1024, 128, 8, 8};
 // Likewise between rounds, of what looks best so far.
 constexpr size_t dive_sizes[] = {0, 0, 0, 64, 2, 2};
 constexpr int64_t dives_apart = 4;  // times as many rounds
@@ -375,6 +375,14 @@ class Search {
     }
   }
 
+  // Seconds from which a closer bound leaves out nothing more that the result speaks of: in a search that ends in time,
+  // of the gap.
+  double slower_than_needed() const {
+    if (request_.budget_seconds && request_.objective != SearchObjective::memory && !found_.empty())
+      return found_.front().seconds;
+    return found_.size() < fastest_count ? std::numeric_limits<double>::infinity() : found_[fastest_count - 1].seconds;
+  }
+
   void tighten(std::vector<Open> round, Level level) {
     const ProfileKind kind = level == at_once         ? ProfileKind::undivided
                              : level == undivided     ? ProfileKind::proportional
@@ -393,9 +401,10 @@ class Search {
     in_parallel(profiles.size(),
                 [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], kind); });
     std::vector<Bound> bounds(unknown.size());
+    const double enough = slower_than_needed();
     in_parallel(unknown.size(), [&](size_t i) {
       const Candidate& candidate = all_[static_cast<size_t>(unknown[i]->index)];
-      bounds[i] = layers_.of(candidate, kind, memory_limit_);
+      bounds[i] = layers_.of(candidate, kind, memory_limit_, enough);
     });
     for (size_t i = 0; i < unknown.size(); ++i) record_.bounds[{unknown[i]->index, level}] = bounds[i];
     for (Open& open : round) {
