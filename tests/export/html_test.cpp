@@ -5,6 +5,7 @@
 
 #include "engine/export/export_kind.h"
 #include "tests/compile/system_preset.h"
+#include "tests/export/exported.h"
 #include "tests/test_program.h"
 
 namespace html_test {
@@ -50,6 +51,12 @@ class HtmlTest : public QObject {
         QVERIFY2(text.contains(QString("<h2>%1</h2>").arg(chapter)), chapter);
       QVERIFY(text.count("<svg ") >= 3);
     }
+  }
+
+  void communication_that_a_stack_hides_is_on_its_lane_and_among_the_causes() {
+    const QString text = report_of({stack_plan("tiny_lm_dp", "megatron"), {}, {}, {}});
+    for (const char* words : {"nvlink", "hidden transfer", "behind the last microbatch&#39;s backward pass"})
+      QVERIFY2(text.contains(words) || text.contains(QString(words).replace("&#39;", "'")), words);
   }
 
   void it_has_the_numbers_of_the_plan() {
