@@ -15,7 +15,6 @@
 #include "engine/compile/compile.h"
 #include "engine/compile/file_paths.h"
 #include "engine/export/export_kind.h"
-#include "engine/machine/chosen_machine.h"
 #include "engine/machine/host_machine.h"
 #include "engine/session/hello.h"
 #include "engine/session/run_recorder.h"
@@ -45,7 +44,7 @@ inline std::shared_ptr<const Plan> preset_plan(const std::string& name) {
 inline std::shared_ptr<const Plan> stack_plan(const std::string& preset, const std::string& stack) {
   RunConfig config = load_run_file(preset_path(preset));
   config.sharding.mode = LayoutMode::as_written;
-  config.machine = machine_choice("dgx_h100");
+  config.machine = "\"dgx_h100\"";
   config.stack = '"' + stack + '"';
   return std::make_shared<const Plan>(compile(plan_request(config)));
 }
