@@ -130,12 +130,14 @@ std::vector<LevelLane> lanes_of(const Plan& plan, int stage, const Topology& top
 }  // namespace
 
 std::vector<StageLanes> level_lanes(const Plan& plan) {
-  const Topology topology(plan.machine.levels, plan.mesh.device_count());
+  std::optional<Topology> topology;
   std::vector<StageLanes> stages(static_cast<size_t>(plan.program.stages));
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     StageLanes& of_stage = stages[static_cast<size_t>(stage)];
     of_stage.behind_passes = transfers_behind_passes(plan, stage);
-    if (has_lanes(plan, stage)) of_stage.lanes = lanes_of(plan, stage, topology, of_stage.behind_passes);
+    if (!has_lanes(plan, stage)) continue;
+    if (!topology) topology.emplace(plan.machine.levels, plan.mesh.device_count());
+    of_stage.lanes = lanes_of(plan, stage, *topology, of_stage.behind_passes);
   }
   return stages;
 }
