@@ -133,7 +133,7 @@ void MachinePage::show_choice() {
          "a name finds it."));
   const bool is_typed = machines_->lineEdit()->hasFocus() && machines_->lineEdit()->isModified();
   if (!faults.empty()) shown_.clear();
-  else if (!is_typed) machines_->setEditText(shown_);
+  else if (!is_typed && workspace_.planner.is_current()) machines_->setEditText(shown_);
 }
 
 // While nobody looks at the page a new plan is no work, and an old one is not kept.
