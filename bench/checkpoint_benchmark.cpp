@@ -16,7 +16,7 @@
 #include "engine/config/parse.h"
 #include "engine/machine/host_machine.h"
 #include "engine/worker/stored_states.h"
-#include "engine/worker/thread_training.h"
+#include "tests/training/thread_training.h"
 
 namespace {
 

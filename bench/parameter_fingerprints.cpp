@@ -14,7 +14,7 @@
 #include "engine/compile/settings.h"
 #include "engine/config/parse.h"
 #include "engine/machine/host_machine.h"
-#include "engine/worker/thread_training.h"
+#include "tests/training/thread_training.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "engine/session/telemetry.h"
 #include "engine/worker/outside_memory.h"
 #include "engine/worker/step_meter.h"
-#include "engine/worker/thread_training.h"
+#include "tests/training/thread_training.h"
 
 using namespace shardscope;
 

@@ -24,6 +24,12 @@ VOCABULARIES = {"GPT-3 175B": GPT2_VOCABULARY, "Llama 3.1 405B": GPT2_VOCABULARY
 # grok1/grok1_314b.yaml (activation fast-geglu, the tokenizer of Llama 3, moe_expert_capacity_factor).
 MIXTURES = {"Grok-1 314B MoE": {"activation": "gelu-gated", "vocab": 128256, "tied_embeddings": False, "experts": 8,
                                 "chosen": 2, "capacity_factor": 1.0}}
+# Rows without the strategy that their source has, by the end of its address: the heading of its table says TP=4, PP=8,
+# MBS=1, VP=12, and GBS=512 on 256 devices (NVIDIA/dgxc-benchmarking v25.04, read on 2026-11-28; its settings,
+# gpt3_175b_hydra.yaml, are those of the rows of v25.02: distributed optimizer, sequence_parallel, no recomputation).
+STRATEGIES = {"v25.04/nemo_megatron/README_175b.md": {
+    "tp": 4, "pp": 8, "cp": 1, "vp": 12, "zero": "distributed optimizer", "sequence_parallel": True,
+    "micro_batch": 1, "batch_of_device": 2}}
 GATED = ("silu-gated", "swiglu")
 MIXTURE_NAMES = ("MoE", "DeepSeek", "deepseek", "Mixtral", "A3B", "a3B", "a22b", "oss", "Maverick")
 # torchtitan's selective_ac_option "op", the default of its Llama configurations: of a block's products the first, third,
@@ -35,6 +41,11 @@ EVERY_SECOND_PRODUCT = ["**/*_layernorm/**", "**/rotary", "**/{k_proj,o_proj,up_
 
 class Missing(Exception):
     """Why a row is left out."""
+
+
+class Outside(Missing):
+    """The goals speak of rows whose recomputation is none, selective or full, and whose family and precision the program
+    has; of this one they do not."""
 
 
 def of(row, *path):
@@ -58,18 +69,26 @@ def machine(row):
 
 
 def recompute(row):
-    text = str(of(row, "recompute")).lower()
+    if not row.get("recompute"):
+        raise Outside("no recompute")
+    text = str(row["recompute"]).lower()
     kinds = [kind for kind in ("none", "selective", "full") if text.startswith(kind)]
     if not kinds:
-        raise Missing("recompute is none of none, selective, full")
+        raise Outside("recompute is none of none, selective, full")
     return EVERY_SECOND_PRODUCT if kinds[0] == "selective" and row["set"] == "torchtitan" else kinds[0]
 
 
 def completed(row):
-    """The row with what its source's settings say of its mixture of experts."""
+    """The row with what its source says of its mixture of experts, and of a strategy that the row lacks."""
     known = MIXTURES.get(row["model"].get("name"), {})
-    return {**row, "model": {**row["model"], **{key: value for key, value in known.items()
-                                                if row["model"].get(key) is None}}}
+    row = {**row, "model": {**row["model"], **{key: value for key, value in known.items()
+                                               if row["model"].get(key) is None}}}
+    for source, strategy in STRATEGIES.items():
+        if row["source"]["address"].endswith(source) and not row.get("micro_batch"):
+            splits = {key: value for key, value in strategy.items() if key not in ("micro_batch", "batch_of_device")}
+            row.update(micro_batch=strategy["micro_batch"], global_batch=strategy["batch_of_device"] * row["gpus"],
+                       parallelism={"dp": row["gpus"] // (splits["tp"] * splits["pp"]), **splits})
+    return row
 
 
 def paper_vocabulary(row):
@@ -90,7 +109,8 @@ def padded_vocabulary(row):
 
 
 def model_config(row):
-    """(config.json, the options of the model)"""
+    """The config.json of a row. Throws Missing; Outside first."""
+    recompute(row), precision(row)
     layers, width, heads = (of(row, "model", key) for key in ("layers", "hidden", "heads"))
     name = row["model"].get("name") or ""
     activation, inner = of(row, "model", "activation"), of(row, "model", "ffn")
@@ -120,13 +140,13 @@ def model_config(row):
         # parallelism cannot split by heads; this one has rotary positions in place of a table.
         return {"model_type": "nemotron", **common, "tie_word_embeddings": True, "hidden_act": "gelu",
                 "attention_bias": True, "mlp_bias": True}
-    raise Missing(f"no family with the activation {activation}")
+    raise Outside(f"no family with the activation {activation}")
 
 
 def precision(row):
     text = of(row, "dtype").lower()
     if "mxfp8" in text or "nvfp4" in text:
-        raise Missing(f"no precision {row['dtype']}")
+        raise Outside(f"no precision {row['dtype']}")
     own_masters = row["set"] in ("llm_foundry", "torchtitan", "maxtext_readme", "tpu_recipes")
     if "fp8" in text or "float8" in text:
         return {"compute": "f8", "parameters": "f32"} if own_masters else "fp8_mixed"

@@ -70,15 +70,16 @@ void add_diff(CLI::App& app, CommandLine& line) {
   line.help(command)
       .paragraph(
           "It lists, what changes most first: settings; predicted time of a step by cause, whose differences add up to "
-          "that of the step, with what is no longer hidden behind which computation; memory by category; bytes that a "
-          "device sends by collective (added, removed, larger, smaller); shardings. Arrays and instructions that are "
-          "alike in all layers are one line. Of recorded runs it also gives metrics of the steps that both have, step "
-          "times with a confidence interval of 95 % (steps count as independent; the first is left out), and measured "
-          "time by cause.")
+          "that of the step, with what is no longer hidden behind which computation; hidden communication by cause; "
+          "memory by category; bytes that a device sends by collective (added, removed, larger, smaller); shardings. "
+          "Arrays and instructions that are alike in all layers are one line. Of recorded runs it also gives metrics "
+          "of the steps that both have, step times with a confidence interval of 95 % (steps count as independent; the "
+          "first is left out), and measured time by cause.")
       .table("Keys of diff --json",
              {{"seconds_per_step", "`before` and `after`, predicted"},
               {"settings, shardings", "what of the run files and of the arrays' layouts differs: `before`, `after`"},
               {"times", "seconds of a step by `cause`: `before`, `after`, `note`"},
+              {"hidden", "seconds in which communication runs beside computation by `cause`: `before`, `after`"},
               {"memory", "bytes by `category`: `before`, `after`"},
               {"collectives", "`name`, `what` (added, removed, larger, smaller), counts and bytes sent in a step"},
               {"measured", "of recorded runs: step times (`mean_ms`, `half_width_ms`), `metrics`, `times` by cause"}})

@@ -135,7 +135,7 @@ std::string diff_text(const DiffReport& report) {
 std::string diff_json(const DiffReport& report) {
   const PlanDifference& plans = report.plans;
   Json settings = Json::array(), layouts = Json::array(), traffic = Json::array(), memory = Json::array(),
-       times = Json::array();
+       times = Json::array(), hidden = Json::array();
   const auto or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
   for (const PlanDifference::Setting& setting : plans.settings) {
     const auto value = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json::parse(text); };
@@ -159,9 +159,12 @@ std::string diff_json(const DiffReport& report) {
     memory.push_back({{"category", line.category}, {"before", line.before}, {"after", line.after}});
   for (const PlanDifference::Time& time : plans.times)
     times.push_back({{"cause", time.cause}, {"before", time.before}, {"after", time.after}, {"note", time.note}});
+  for (const PlanDifference::Hidden& line : plans.hidden)
+    hidden.push_back({{"cause", line.cause}, {"before", line.before}, {"after", line.after}});
   Json json = {{"seconds_per_step", {{"before", plans.before_seconds}, {"after", plans.after_seconds}}},
                {"settings", settings},
                {"times", times},
+               {"hidden", hidden},
                {"memory", memory},
                {"collectives", traffic},
                {"shardings", layouts}};

@@ -94,18 +94,25 @@ void add_plan(CLI::App& app, CommandLine& line) {
            {"communication",
             "by stage: `exposed_seconds`, in which the device waits for collectives, and `hidden_seconds`, in which "
             "they run beside computation; `exposed_by_axes`: the former by mesh axes"},
+           {"causes",
+            "what the stage that works longest is busy with or waits for, by cause: `cause`, `seconds`, which add up "
+            "to "
+            "those of the step, of communication `hidden_seconds` beside computation and what it is mostly `behind`, "
+            "`wire_bytes`, and the `count` of instructions"},
            {"work", "by stage: what instructions take, each alone, by family and mesh axes: `seconds` and `count`"},
            {"stack, evidence",
             "the software stack; the number of published measurements of its machine; `time_error` and, where memory "
             "was measured, `memory_error`, their mean errors, and the ranges that these give: `seconds_per_step` and "
-            "`memory`, each the prediction divided by and times 1 + the error"},
+            "`memory`, each the prediction divided by and times 1 + the error; `memory_measurements`: 0 where none was "
+            "measured"},
            {"tokens_per_step, tokens_per_second_per_device", "elements of the largest input of integers"},
            {"model_flops_per_step, hardware_flops_per_step, mfu, hfu", "utilisation of the devices (predictions.md)"},
            {"device_hours_per_billion_tokens, cost_per_billion_tokens",
             "the cost where the machine has a `price_per_device_hour`"},
            {"hash, planning_ms", "the plan's hash, and the milliseconds that planning took"},
            {"collectives",
-            "each collective and send: kind, axes, group, bytes, count in a step, phase, op, cause, seconds"},
+            "each collective and send: kind, axes, group, bytes, count in a step, phase, op, cause, `seconds` of each, "
+            "and besides `hidden_seconds`, which the stack hides behind a pass"},
            {"parameters", "each parameter: path, shape, spec, why, local shape, bytes per device"},
            {"warnings, advice", "texts"},
            {"pipeline", "with a pipeline: axis, schedule, layers, stages, `bubble`, `bubble_of_equal_stages`"}})

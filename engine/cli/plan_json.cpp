@@ -7,8 +7,10 @@
 #include "engine/export/plan_words.h"
 #include "engine/export/spec_json.h"
 #include "engine/lint/lint.h"
+#include "engine/plan/hidden_transfers.h"
 #include "engine/plan/host_groups.h"
 #include "engine/plan/prediction.h"
+#include "engine/plan/time_causes.h"
 
 namespace shardscope {
 
@@ -45,6 +47,7 @@ void add_collectives(const Plan& plan, int stage, Json& list) {
                     {"op", op_text(plan, instruction)},
                     {"cause", plan.cause(instruction)},
                     {"seconds", plan.seconds(id, stage)},
+                    {"hidden_seconds", hidden_behind_passes(plan, stage, id)},
                     {"task", steps.task(id).name},
                     {"step", steps.id(id).index}});
   }
@@ -97,6 +100,18 @@ Json work(const Plan& plan) {
   return list;
 }
 
+Json causes(const Plan& plan) {
+  Json list = Json::array();
+  for (const TimeCause& cause : time_causes(plan))
+    list.push_back({{"cause", cause.name},
+                    {"seconds", cause.seconds},
+                    {"hidden_seconds", cause.hidden},
+                    {"behind", cause.behind},
+                    {"wire_bytes", cause.wire_bytes},
+                    {"count", cause.count}});
+  return list;
+}
+
 Json categories(const CategoryBytes& bytes) {
   Json json = Json::object();
   for (int i = 0; i < memory_category_count; ++i)
@@ -141,6 +156,8 @@ void add_utilisation(const Plan& plan, Json& json) {
   if (const PredictedRange bytes = memory_range(plan)) {
     range["memory_error"] = evidence.memory_error;
     range["memory"] = {bytes->first, bytes->second};
+  } else {
+    range["memory_measurements"] = 0;
   }
   json["evidence"] = std::move(range);
 }
@@ -189,6 +206,7 @@ std::string plan_json(const Plan& plan) {
                {"flops_per_device", plan.totals.flops_per_device},
                {"seconds_per_step", plan.totals.seconds_per_step},
                {"communication", communication(plan)},
+               {"causes", causes(plan)},
                {"work", work(plan)},
                {"hash", fmt::format("{:016x}", plan.hash)},
                {"planning_ms", plan.planning_milliseconds},

@@ -167,6 +167,10 @@ std::string prediction_text(const Plan& plan) {
                         seconds_text(range->second), counted(evidence.measurements, "measurement"),
                         share_text(evidence.time_error));
   else text += fmt::format("\nUnverified: no measurements of {} as {} runs it", plan.machine.name, plan.stack.name);
+  if (const PredictedRange bytes = memory_range(plan))
+    text += fmt::format("\nMemory between {} and {} by the mean error of such measurements, {}",
+                        bytes_text(bytes->first), bytes_text(bytes->second), share_text(evidence.memory_error));
+  else if (evidence.measurements > 0) text += fmt::format("\nMemory unverified: 0 of these measurements have it");
   return text + "\n";
 }
 

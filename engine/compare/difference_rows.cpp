@@ -38,6 +38,10 @@ std::vector<DifferenceSection> difference_sections(const PlanDifference& differe
                      [](const PlanDifference::Time& line) {
                        return numbers(with_remark(line.cause, line.note), line.before, line.after, seconds_text);
                      }),
+          section_of("Hidden communication of a step by cause", "Cause", true, difference.hidden,
+                     [](const PlanDifference::Hidden& line) {
+                       return numbers(line.cause, line.before, line.after, seconds_text);
+                     }),
           section_of("Memory of the heaviest device", "Category", true, memory,
                      [](const PlanDifference::Memory& line) {
                        return numbers(line.category, double(line.before), double(line.after), bytes_text);

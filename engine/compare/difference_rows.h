@@ -18,7 +18,7 @@ struct DifferenceSection {
   bool has_changes = false;
   std::vector<DifferenceRow> rows;  // in the order of PlanDifference; none: nothing differs
 };
-// Settings, time, memory, traffic and shardings, in this order; what is alike in both has no row.
+// Settings, time, hidden communication, memory, traffic and shardings, in this order; what is alike in both has no row.
 std::vector<DifferenceSection> difference_sections(const PlanDifference& difference);
 
 // "Predicted step: 12.1 ms -> 13.2 ms (+1.10 ms)"

@@ -124,11 +124,14 @@ PlanDifference difference_of(const Plan& before, const Plan& after) {
     const auto& [first, second] = pair;
     if (std::abs(first.seconds - second.seconds) > rounding * step || first.count != second.count)
       difference.times.push_back({name, first.seconds, second.seconds, note_on(first, second)});
+    if (std::abs(first.hidden - second.hidden) > rounding * step)
+      difference.hidden.push_back({name, first.hidden, second.hidden});
     if (first.wire_bytes != second.wire_bytes)
       difference.traffic.push_back({name, first.count, second.count, first.wire_bytes, second.wire_bytes});
   }
   const auto change = [](const auto& line) { return -std::abs(double(line.after) - double(line.before)); };
   std::ranges::stable_sort(difference.times, {}, change);
+  std::ranges::stable_sort(difference.hidden, {}, change);
   std::ranges::stable_sort(difference.memory.begin() + 1, difference.memory.end(), {}, change);
   std::ranges::stable_sort(difference.traffic, {}, [](const PlanDifference::Traffic& line) {
     return -std::abs(line.after_bytes - line.before_bytes);

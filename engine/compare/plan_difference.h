@@ -37,11 +37,17 @@ struct PlanDifference {
     std::string note;  // "no longer hidden behind einsum layers_*/mlp", "new", "gone"; empty: nothing to say
   };
 
+  struct Hidden {
+    std::string cause;
+    double before = 0, after = 0;  // seconds of a step in which it runs beside computation
+  };
+
   std::vector<Setting> settings;
   std::vector<Layout> layouts;
   std::vector<Traffic> traffic;
-  std::vector<Memory> memory;                    // of the heaviest device
-  std::vector<Time> times;                       // their differences add up to that of the step
+  std::vector<Memory> memory;  // of the heaviest device
+  std::vector<Time> times;     // their differences add up to that of the step
+  std::vector<Hidden> hidden;
   double before_seconds = 0, after_seconds = 0;  // of a step
 };
 PlanDifference difference_of(const Plan& before, const Plan& after);

@@ -17,6 +17,7 @@
 #include "engine/lint/lint.h"
 #include "engine/lint/rules/axis_use.h"
 #include "engine/plan/host_groups.h"
+#include "engine/plan/level_lanes.h"
 #include "engine/plan/time_causes.h"
 
 namespace shardscope {
@@ -102,7 +103,8 @@ std::string memory_chapter(const Plan& plan) {
 }
 
 std::string time_line(const Plan& plan) {
-  const std::vector<std::string> kinds{"compute", "waiting for communication", "transfer"};
+  const std::vector<std::string> kinds{"compute", "waiting for communication", "exposed transfer", "hidden transfer"};
+  const std::vector<StageLanes> levels = level_lanes(plan);
   std::vector<Lane> lanes;
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     const SequenceInstructions instructions = plan.instructions(stage);
@@ -114,14 +116,10 @@ std::string time_line(const Plan& plan) {
       computing.spans.push_back({span.start, span.end, is_communication(instructions[position].kind()) ? 1 : 0});
     }
     lanes.push_back(std::move(computing));
-    for (size_t stream = 1; stream < plan.simulation.streams.size(); ++stream) {
-      Lane lane{prefix + plan.simulation.streams[stream], {}};
-      for (const TransferSpan& transfer : plan.simulation.transfers[static_cast<size_t>(stage)]) {
-        if (transfer.stream == static_cast<int>(stream))
-          lane.spans.push_back({transfer.span.start, transfer.span.end, 2});
-      }
-      std::ranges::stable_sort(lane.spans, {}, &LaneSpan::start);
-      if (!lane.spans.empty()) lanes.push_back(std::move(lane));
+    for (const LevelLane& level : levels[static_cast<size_t>(stage)].lanes) {
+      Lane& lane = lanes.emplace_back(Lane{prefix + level.name, {}});
+      for (const TransferPart& part : level.parts)
+        lane.spans.push_back({part.span.start, part.span.end, part.is_exposed ? 2 : 3});
     }
   }
   return svg_lanes(lanes, plan.simulation.seconds, kinds);
@@ -130,7 +128,9 @@ std::string time_line(const Plan& plan) {
 std::string time_chapter(const Plan& plan) {
   std::vector<BarRow> bars;
   HtmlRows rows;
-  for (const TimeCause& cause : time_causes(plan)) {
+  std::vector<TimeCause> causes = time_causes(plan);
+  std::ranges::stable_sort(causes, std::greater{}, [](const TimeCause& one) { return one.seconds + one.hidden; });
+  for (const TimeCause& cause : causes) {
     if (rows.size() == most_causes || cause.seconds + cause.hidden <= 0) break;
     bars.push_back({cause.name, {{"exposed", cause.seconds}, {"hidden", cause.hidden}}});
     rows.push_back({cause.name, std::to_string(cause.count), seconds_text(cause.seconds),

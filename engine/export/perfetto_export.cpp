@@ -7,6 +7,7 @@
 #include "engine/export/kinds.h"
 #include "engine/export/plan_words.h"
 #include "engine/export/stage_messages.h"
+#include "engine/plan/level_lanes.h"
 
 namespace shardscope {
 
@@ -19,7 +20,8 @@ constexpr int predicted_process = 1, measured_process = 2;
 // Chrome's trace format ("Trace Event Format", google/trace-viewer): an object with a list of events, times in
 // microseconds. Each stage of the plan is a thread of the process "predicted", each rank one of "measured". A thread's
 // slices ("ph": "X") are: the training step; in it each run of a task; in that the plan's steps; and in a step that was
-// measured the waiting for peers at its beginning. Flow events ("s" and "f") lead from each send to the receive that
+// measured the waiting for peers at its beginning. Beneath a stage is a thread for each of its LevelLanes, whose slices
+// are the exposed and the hidden parts of transfers. Flow events ("s" and "f") lead from each send to the receive that
 // takes its message. Times are whole nanoseconds, so that a slice never sticks out of the one around it.
 class TraceWriter {
  public:
@@ -41,13 +43,8 @@ class TraceWriter {
   // `times` by position of the stage's main sequence.
   void write_thread(int process, int thread, const std::string& thread_name, const std::string& instruction_name,
                     int stage, const std::vector<PlanStepTime>& times) {
-    event({{"ph", "M"}, {"name", "thread_name"}, {"pid", process}, {"tid", thread}, {"args", {{"name", thread_name}}}});
-    event({{"ph", "M"},
-           {"name", "thread_sort_index"},
-           {"pid", process},
-           {"tid", thread},
-           {"args", {{"sort_index", thread}}}});
     const Place place{process, thread};
+    name_thread(place, thread_name);
     if (!times.empty())
       slice(place, instruction_name, "step", times.front().arrive_ns, times.back().end_ns, Json::object());
     for (const TaskRun& run : plan_.program.main(stage).runs) {
@@ -62,6 +59,16 @@ class TraceWriter {
       target_.progress((done_ + run.first / static_cast<double>(times.size())) / all_);
     }
     ++done_;
+  }
+
+  // Of a stage.
+  void write_lane(int process, int thread, const std::string& thread_name, int stage, const LevelLane& lane) {
+    const Place place{process, thread};
+    name_thread(place, thread_name);
+    const SequenceInstructions instructions = plan_.instructions(stage);
+    for (const TransferPart& part : lane.parts)
+      slice(place, plan_.instruction_name(instructions[part.position]), part.is_exposed ? "exposed" : "hidden",
+            nanoseconds(part.span.start), nanoseconds(part.span.end), {{"position", part.position}});
   }
 
   // From a moment in the slice of a send to one in that of its receive.
@@ -80,6 +87,17 @@ class TraceWriter {
   struct Reported {
     std::string before, behind;
   };
+
+  // Threads stand in the order in which they are named.
+  void name_thread(const Place& place, const std::string& name) {
+    const auto [process, thread] = place;
+    event({{"ph", "M"}, {"name", "thread_name"}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}});
+    event({{"ph", "M"},
+           {"name", "thread_sort_index"},
+           {"pid", process},
+           {"tid", thread},
+           {"args", {{"sort_index", threads_++}}}});
+  }
 
   Reported reported(const Instruction& instruction) const {
     Json args = {{"phase", std::string(name(instruction.phase))}};
@@ -138,6 +156,7 @@ class TraceWriter {
   InstructionTable<Reported> reported_;
   double all_, done_ = 0;
   int64_t messages_ = 0;  // so many are written: the last one's id
+  int threads_ = 0;
   bool first_ = true;
 };
 
@@ -167,11 +186,16 @@ void write_trace(const ExportSource& source, const ExportChoice& choice, ExportT
   writer.name_process(predicted_process, "predicted");
   const std::vector<StageMessage> messages = stage_messages(plan);
   std::vector<std::vector<PlanStepTime>> predicted, measured;  // by stage, by rank
+  const std::vector<StageLanes> levels = level_lanes(plan);
+  int lanes = stages;  // threads of lanes come behind those of stages
   for (int stage = 0; stage < stages; ++stage) {
     const std::string name = stages > 1 ? fmt::format("stage {}: {}", stage, devices_text(plan, stage))
                                         : devices_text(plan, stage) + ", all alike";
     predicted.push_back(predicted_times(plan, stage));
     writer.write_thread(predicted_process, stage, name, "predicted step", stage, predicted.back());
+    for (const LevelLane& lane : levels[static_cast<size_t>(stage)].lanes)
+      writer.write_lane(predicted_process, lanes++,
+                        stages > 1 ? fmt::format("stage {}: {}", stage, lane.name) : lane.name, stage, lane);
   }
   for (const auto& [from, to, send, receive] : messages)
     writer.write_message(predicted_process, from, predicted[from][send], to, predicted[to][receive]);

@@ -28,8 +28,9 @@ std::string op_text(const Plan& plan, const Instruction& instruction) {
                                  : plan.graph->ops[static_cast<size_t>(instruction.op)].name;
 }
 
+int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
+
 std::vector<PlanStepTime> predicted_times(const Plan& plan, int stage) {
-  const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
   std::vector<PlanStepTime> times;
   for (const auto& [start, end] : plan.simulation.stages.at(static_cast<size_t>(stage)))
     times.push_back({nanoseconds(start), nanoseconds(start), nanoseconds(end)});

@@ -21,5 +21,6 @@ std::string op_text(const Plan& plan, const Instruction& instruction);
 // When a stage does each step of its main sequence, in nanoseconds from the beginning of the training step, as the plan
 // predicts it. Ascending without overlap.
 std::vector<PlanStepTime> predicted_times(const Plan& plan, int stage);
+int64_t nanoseconds(double seconds);
 
 }  // namespace shardscope

@@ -3,6 +3,7 @@
 #include "engine/export/measured_steps.h"
 #include "engine/export/plan_words.h"
 #include "engine/export/table_pages.h"
+#include "engine/plan/hidden_transfers.h"
 #include "engine/plan/host_groups.h"
 
 namespace shardscope {
@@ -15,9 +16,10 @@ namespace {
 void write_collectives_table(const ExportSource& source, const ExportChoice& choice, TableWriter& table) {
   const Plan& plan = *source.plan;
   const MeasuredSteps measured(plan, trace_of(source, choice.trace));
-  std::vector<std::string> headings = {"stage",      "position", "kind",  "axes",   "group_size",
-                                       "hosts",      "phase",    "op",    "arrays", "payload_bytes",
-                                       "wire_bytes", "count",    "cause", "task",   "predicted_seconds"};
+  std::vector<std::string> headings = {"stage",         "position", "kind",  "axes",   "group_size",
+                                       "hosts",         "phase",    "op",    "arrays", "payload_bytes",
+                                       "wire_bytes",    "count",    "cause", "task",   "predicted_seconds",
+                                       "hidden_seconds"};
   if (source.run) headings.insert(headings.end(), {"measured_seconds", "waited_seconds"});
   table.headings(headings);
   for (int stage = 0; stage < plan.program.stages; ++stage) {
@@ -41,6 +43,7 @@ void write_collectives_table(const ExportSource& source, const ExportChoice& cho
       table.add(plan.cause(instruction));
       table.add(steps.task(position).name);
       table.add(plan.seconds(position, stage));
+      table.add(hidden_behind_passes(plan, stage, position));
       if (source.run) {
         const std::optional<StepMean> own = measured.of(steps.id(position), stage);
         for (double number : {own ? own->seconds : std::nan(""), own ? own->waited_seconds : std::nan("")})

@@ -68,8 +68,16 @@ void place_transfers(const std::vector<Hidden>& all, std::vector<TimeSpan> pass,
 
 }  // namespace
 
+double hidden_behind_passes(const Plan& plan, InstructionId start) {
+  return plan.hidden_seconds.tasks.empty() ? 0 : plan.hidden_seconds[start];
+}
+
 double hidden_behind_passes(const Plan& plan, int stage, int position) {
-  return plan.hidden_seconds.tasks.empty() ? 0 : plan.hidden_seconds[plan.instructions(stage).id(position)];
+  return hidden_behind_passes(plan, plan.instructions(stage).id(position));
+}
+
+const char* pass_text(bool of_parameters) {
+  return of_parameters ? "a forward pass (of the next step's first microbatch)" : "the last microbatch's backward pass";
 }
 
 std::vector<HiddenTransfer> transfers_behind_passes(const Plan& plan, int stage) {

@@ -21,7 +21,11 @@ struct HiddenTransfer {
 // Example: a backward pass of two chunks at 4 to 6 s and 7 to 9 s, 3 s of gradients: at 5 to 6 s and 7 to 9 s.
 std::vector<HiddenTransfer> transfers_behind_passes(const Plan& plan, int stage);
 
-// Seconds of the collective that starts at a position which the stack hides behind a pass.
+// Seconds of a collective, by its start, which the stack hides behind a pass, beside Plan::instruction_seconds.
+double hidden_behind_passes(const Plan& plan, InstructionId start);
 double hidden_behind_passes(const Plan& plan, int stage, int position);
+
+// "the last microbatch's backward pass": what hides such a transfer.
+const char* pass_text(bool of_parameters);
 
 }  // namespace shardscope

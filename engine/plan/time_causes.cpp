@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <utility>
 
 #include "engine/graph/op_definition.h"
+#include "engine/plan/hidden_transfers.h"
 
 namespace shardscope {
 namespace {
@@ -96,6 +98,12 @@ std::vector<TimeCause> time_causes(const Plan& plan) {
     if (name.empty()) name = cause_name(plan, stage, position);
     return name;
   };
+  // Whether nothing of the cause is hidden longer.
+  const auto add_hidden = [&](TimeCause& of, double hidden) {
+    of.hidden += std::max(0.0, hidden);
+    double& most = most_hidden[of.name];
+    return hidden > std::exchange(most, std::max(most, hidden));
+  };
   double busy = 0;
   std::vector<std::string> computed(spans.size());
   for (int position = 0; position < instructions.size(); ++position) {
@@ -112,15 +120,15 @@ std::vector<TimeCause> time_causes(const Plan& plan) {
     TimeCause& of = cause(name_at(transfer.position));
     const Simulation::Span& wait = spans[static_cast<size_t>(instructions.done_of(transfer.position))];
     const double hidden = transfer.span.end - transfer.span.start - (wait.end - wait.start);
-    if (hidden <= 0) continue;
-    of.hidden += hidden;
-    if (double& most = most_hidden[of.name]; hidden > most) {
-      most = hidden;
-      of.behind = hiding(spans, computed, transfer.span);
-    }
+    if (add_hidden(of, hidden)) of.behind = hiding(spans, computed, transfer.span);
+  }
+  for (const HiddenTransfer& transfer : transfers_behind_passes(plan, stage)) {
+    TimeCause& of = cause(name_at(transfer.position));
+    if (add_hidden(of, transfer.span.end - transfer.span.start)) of.behind = pass_text(transfer.of_parameters);
   }
   if (plan.program.stages > 1) cause(waiting_cause).seconds = plan.simulation.seconds - busy;
-  std::ranges::stable_sort(causes, std::greater{}, &TimeCause::seconds);
+  std::ranges::stable_sort(causes, std::greater{},
+                           [](const TimeCause& one) { return std::pair(one.seconds, one.hidden); });
   return causes;
 }
 

@@ -19,7 +19,7 @@ std::string cause_name(const Plan& plan, int stage, int position);
 struct TimeCause {
   std::string name;
   double seconds = 0;     // of the step; of collectives those in which nothing else runs
-  double hidden = 0;      // of collectives: in which they run beside computation
+  double hidden = 0;      // of collectives: in which they run beside computation, also where the stack hides them
   std::string behind;     // the computation that hides most of it
   double wire_bytes = 0;  // that the device sends in a step
   int count = 0;          // instructions of a step

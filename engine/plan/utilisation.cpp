@@ -25,10 +25,32 @@ double tokens_of(const Graph& graph) {
   return static_cast<double>(most);
 }
 
+// FLOPs that the device does for an op, as the plan's stack runs it (WorkPrices), and the most that it does in a
+// second.
+std::pair<double, double> executed_work(const Plan& plan, const Op& op, std::span<const TensorType> operands,
+                                        double flops) {
+  const Device& device = plan.machine.device;
+  Precision precision = precision_of(operands[0].dtype);
+  std::string_view kernel = op.definition->name();
+  const ScoreWork scores = op.definition->scores(op.attributes, operands);
+  if (!plan.stack.runs_here() && scores.scores > 0) {
+    precision = Precision::bf16;
+    kernel = scores.kernel;
+    const StackAttention& attention = plan.stack.attention;
+    if (attention.kernel == AttentionKernel::flash && attention.skips_masked) flops *= 1 - scores.masked;
+  }
+  const ProductRate* products = find_products(device, precision);
+  double rate = products ? products->flops_per_second : 0;
+  if (const auto own = device.kernels.find(kernel); own != device.kernels.end()) {
+    for (const auto& [of_precision, per_second] : own->second.flops_per_second) rate = std::max(rate, per_second);
+  }
+  return {flops, rate};
+}
+
 }  // namespace
 
-double Utilisation::share(double flops) const {
-  return seconds > 0 && peak_flops > 0 ? flops / (seconds * devices * peak_flops) : 0;
+double Utilisation::share(double device_seconds) const {
+  return seconds > 0 ? device_seconds / (seconds * devices) : 0;
 }
 
 double Utilisation::device_hours(double of_tokens) const {
@@ -39,30 +61,33 @@ Utilisation utilisation(const Plan& plan) {
   Utilisation use;
   const Graph& graph = *plan.graph;
   std::map<Precision, double> by_precision;
-  double forward = 0, again = 0;
+  double forward = 0, executed = 0, least = 0;
+  const double of_device = share_of_rank(plan.machine.device, plan.ranks_on_host());
   std::vector<TensorType> operands, results;
   for (const Op& op : graph.ops) {
-    const bool is_again = op.phase == Phase::recompute;
-    const bool counts = op.phase == Phase::forward || is_again;
-    if (!counts || !op.definition->is_matrix_product()) continue;
+    const bool is_in_pass = op.phase != Phase::update && op.phase != Phase::initialise;
+    if (!is_in_pass || !op.definition->is_matrix_product()) continue;
     operands.clear();
     results.clear();
     for (ValueId value : op.inputs) operands.push_back(graph.type(value));
     for (ValueId value : op.outputs) results.push_back(graph.type(value));
     const double flops = op.definition->flops(op.attributes, operands, results);
-    (is_again ? again : forward) += flops;
-    by_precision[precision_of(operands[0].dtype)] += flops;
+    if (op.phase == Phase::forward) forward += flops;
+    if (op.phase != Phase::backward) by_precision[precision_of(operands[0].dtype)] += flops;
+    const auto [done, rate] = executed_work(plan, op, operands, flops);
+    executed += done;
+    if (rate > 0) least += done / (rate * of_device);
   }
   const double microbatches = microbatches_of(plan);
   use.devices = plan.mesh.device_count();
   use.seconds = plan.totals.seconds_per_step;
   use.tokens = tokens_of(graph) * microbatches;
   use.model_flops = (plan.trains() ? 3 : 1) * forward * microbatches;
-  use.hardware_flops = use.model_flops + again * microbatches;
+  use.hardware_flops = executed * microbatches;
+  use.least_seconds = least * microbatches;
   const auto most = std::ranges::max_element(by_precision, {}, [](const auto& entry) { return entry.second; });
   const ProductRate* rate = most == by_precision.end() ? nullptr : find_products(plan.machine.device, most->first);
-  if (!rate) return use;
-  use.peak_flops = rate->flops_per_second * share_of_rank(plan.machine.device, plan.ranks_on_host());
+  if (rate) use.peak_flops = rate->flops_per_second * of_device;
   return use;
 }
 

@@ -12,9 +12,14 @@ namespace shardscope {
 //   model FLOPs     of a step: three times those of forward's matrix products (backward makes two gradients of each),
 //                   whatever is recomputed: 6 N + 12 L h s a token for a decoder of N parameters in products, L layers,
 //                   width h and sequences of s (Chowdhery et al. 2022, "PaLM", appendix B)
-//   hardware FLOPs  these and what is recomputed (Korthikanti et al. 2022)
-//   MFU, HFU        model, hardware FLOPs / (step time x devices x peak), the peak being that of the precision in which
-//                   most of the products' FLOPs are
+//   hardware FLOPs  those of the products that the program executes: forward, backward and what is recomputed
+//                   (Korthikanti et al. 2022). Fewer than the model's, nothing recomputed, where nobody needs the
+//                   gradient of the first product's input, and where the stack's attention skips what its mask hides
+//   MFU             model FLOPs / (step time x devices x peak), the peak being that of the precision in which most of
+//                   the products' FLOPs are
+//   HFU             the least time of the hardware FLOPs / (step time x devices): each at the peak of its own
+//   precision,
+//                   or at the rate that the machine has for their kernel, where that is higher. Never above 1
 struct Utilisation {
   int devices = 1;
   double seconds = 0;         // of a step
@@ -22,15 +27,16 @@ struct Utilisation {
   double model_flops = 0;     // of all devices
   double hardware_flops = 0;  // likewise
   double peak_flops = 0;      // FLOP/s of a device; 0: the machine has no rate
+  double least_seconds = 0;   // of one device that executes all of the hardware FLOPs
 
-  double mfu() const { return share(model_flops); }
-  double hfu() const { return share(hardware_flops); }
+  double mfu() const { return peak_flops > 0 ? share(model_flops / peak_flops) : 0; }
+  double hfu() const { return share(least_seconds); }
   double tokens_per_second() const { return seconds > 0 ? tokens / seconds : 0; }  // of all devices
   // To train on so many tokens.
   double device_hours(double of_tokens) const;
 
  private:
-  double share(double flops) const;
+  double share(double device_seconds) const;
 };
 Utilisation utilisation(const Plan& plan);
 

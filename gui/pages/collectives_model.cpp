@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/base/units.h"
+#include "engine/plan/hidden_transfers.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/collective_words.h"
@@ -237,7 +238,7 @@ double CollectivesModel::number(StepRef id, int column) const {
     case wire_column: return instruction(id).wire_bytes() * runs;
     case times_column: return runs;
     case stage_column: return stage_of(*plan_, id);
-    case predicted_column: return plan_->instruction_seconds[id] * runs;
+    case predicted_column: return (plan_->instruction_seconds[id] + hidden_behind_passes(*plan_, id)) * runs;
     default: break;
   }
   const auto measured = measured_.find(id);

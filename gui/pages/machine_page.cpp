@@ -9,7 +9,9 @@
 #include "engine/machine/chosen_stack.h"
 #include "engine/machine/host_machine.h"
 #include "gui/document/edits.h"
+#include "gui/document/faults.h"
 #include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "gui/look/bar_delegate.h"
 #include "gui/look/field_guard.h"
 #include "gui/look/filled_layout.h"
@@ -59,9 +61,6 @@ QWidget* MachinePage::make_head() {
   label->setBuddy(machines_);
   machines_->setObjectName("machineChoice");
   machines_->setAccessibleName(tr("Machine that plans are made for"));
-  machines_->setToolTip(
-      tr("What the plan is made for: this host, a machine by its name, or the path of a machine's "
-         "file. A part of a name finds it."));
   machines_->setMinimumContentsLength(16);
   const auto choose = [this] {
     const QString name = machines_->currentText().trimmed();
@@ -127,7 +126,14 @@ void MachinePage::show_choice() {
   stacks_->setCurrentIndex(-1);
   for (int i = 0; i < stacks_->count(); ++i)
     if (stack_choice(stacks_->itemText(i).toStdString()) == config.stack) stacks_->setCurrentIndex(i);
-  if (!machines_->lineEdit()->hasFocus() || !machines_->lineEdit()->isModified()) machines_->setEditText(shown_);
+  const std::vector<Error> faults = errors_at(workspace_.planner.errors(), "machine");
+  show_state(
+      machines_, !faults.empty(), errors_text(faults),
+      tr("What the plan is made for: this host, a machine by its name, or the path of a machine's file. A part of "
+         "a name finds it."));
+  const bool is_typed = machines_->lineEdit()->hasFocus() && machines_->lineEdit()->isModified();
+  if (!faults.empty()) shown_.clear();
+  else if (!is_typed && workspace_.planner.is_current()) machines_->setEditText(shown_);
 }
 
 // While nobody looks at the page a new plan is no work, and an old one is not kept.

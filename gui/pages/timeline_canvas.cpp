@@ -61,7 +61,7 @@ void TimelineCanvas::show_prediction(Prediction prediction) {
   measured_.reset();
   trace_.reset();
   found_ = {};
-  chosen_.reset();
+  choose(std::nullopt);
   set_range(std::nullopt);
   lay_out();
   show_all();
@@ -103,12 +103,19 @@ void TimelineCanvas::show_row(size_t row) {
 void TimelineCanvas::take_step() {
   const std::optional<StepRef> step = plan_ ? workspace_.selection.step() : std::nullopt;
   if (!chosen_ || !step || step_at(*plan_, chosen_->position, chosen_->stage) != *step) {
-    chosen_.reset();
+    std::optional<Place> place;
     if (const std::optional<int> position = plan_ ? position_of(*plan_, step) : std::nullopt)
-      chosen_ = Place{stage_of(*plan_, *step), plan_->instructions(stage_of(*plan_, *step)).done_of(*position)};
+      place = Place{stage_of(*plan_, *step), plan_->instructions(stage_of(*plan_, *step)).done_of(*position)};
+    choose(place);
   }
   update();
   emit factsChanged();
+}
+
+void TimelineCanvas::choose(std::optional<Place> place) {
+  if (place == chosen_) return;
+  chosen_ = place;
+  exposed_ = place ? exposed_wait(*plan_, place->stage, place->position) : std::nullopt;
 }
 
 int TimelineCanvas::phases_height() const { return predicted_->size() == 1 ? phase_band + 4 : 4; }
@@ -155,9 +162,9 @@ void TimelineCanvas::lay_out() {
 
 void TimelineCanvas::add_predicted(int stage, int device) {
   const PredictedStep& predicted = predicted_->at(size_t(stage));
-  rows_.push_back({-1, stage, &predicted.track, {}, false, device});
+  rows_.push_back({-1, stage, &predicted.track, {}, false, device, &predicted});
   for (const PredictedStep::Stream& stream : predicted.streams)
-    rows_.push_back({-1, stage, &stream.track, qt(stream.name), stream.is_behind_passes, device});
+    rows_.push_back({-1, stage, &stream.track, qt(stream.name), stream.is_behind_passes, device, &predicted});
 }
 
 QSize TimelineCanvas::minimumSizeHint() const {
@@ -428,7 +435,7 @@ void TimelineCanvas::click(const QPointF& point) {
     if (!at.row) workspace_.selection.select_step(std::nullopt);
     return;
   }
-  chosen_ = Place{at.row->stage, slice_of(at).step};
+  choose(Place{at.row->stage, slice_of(at).step});
   workspace_.selection.select_step(step_at(*plan_, chosen_->position, chosen_->stage));
   update();
   emit factsChanged();
@@ -447,7 +454,7 @@ void TimelineCanvas::set_found(std::vector<std::vector<int>> found) {
 void TimelineCanvas::reveal(int stage, int position) {
   const Row* row = plan_ ? row_of(stage) : nullptr;
   if (!row) return;
-  chosen_ = Place{stage, position};
+  choose(Place{stage, position});
   if (row->rank >= 0) workspace_.selection.select_device(row->rank);
   workspace_.selection.select_step(step_at(*plan_, position, stage));
   if (const std::optional<Range> range = chosen_range()) {
@@ -472,7 +479,7 @@ QString TimelineCanvas::facts() const {
   if (!plan_) return {};
   if (range()) return range_facts(rows_, *range());
   const Row* row = chosen_ ? row_of(chosen_->stage) : nullptr;
-  return row ? step_facts(*plan_, trace_.get(), *row, chosen_->position) : QString();
+  return row ? step_facts(*plan_, trace_.get(), *row, chosen_->position, exposed_) : QString();
 }
 
 // With Shift, or beside the rows, the wheel scrolls the ranks.

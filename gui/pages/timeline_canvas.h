@@ -90,6 +90,7 @@ class TimelineCanvas : public TimeCanvas {
   static constexpr int least_left = 132;
 
   void lay_out();
+  void choose(std::optional<Place> place);
   void add_predicted(int stage, int device);
   void take_device();
   void show_row(size_t row);
@@ -126,6 +127,7 @@ class TimelineCanvas : public TimeCanvas {
   int left_ = least_left;  // of the time: as wide as the titles need
   double row_height_ = 30, row_gap_ = 4;
   std::optional<Place> chosen_;
+  std::optional<ExposedWait> exposed_;  // of what is chosen
   std::vector<std::vector<int>> found_;
 };
 

@@ -15,6 +15,7 @@
 #include "gui/look/field_guard.h"
 #include "gui/look/filled_layout.h"
 #include "gui/look/in_picture.h"
+#include "gui/planning/disposal.h"
 
 namespace shardscope {
 
@@ -34,12 +35,6 @@ QString device_numbers(const std::vector<int>& devices) {
   QStringList words;
   for (const int device : devices) words << QString::number(device);
   return words.join(", ");
-}
-
-TimelineCanvas::PredictedStages predict(const Plan& plan) {
-  auto stages = std::make_shared<std::vector<PredictedStep>>();
-  for (int stage = 0; stage < plan.program.stages; ++stage) stages->push_back(predicted_step(plan, stage));
-  return stages;
 }
 
 }  // namespace
@@ -168,7 +163,7 @@ void TimelinePage::take_plan() {
   const auto coloring = static_cast<TimelineColoring>(coloring_->currentData().toInt());
   const TimelineCanvas::PredictedStages known = plan == plan_ ? canvas_->predicted() : nullptr;
   prediction_.make([plan, known, coloring, theme = theme()](const std::stop_token&) -> TimelineCanvas::Prediction {
-    return {plan, known ? known : predict(*plan), timeline_colors(*plan, coloring, theme)};
+    return {plan, known ? known : share(predicted_steps(*plan)), timeline_colors(*plan, coloring, theme)};
   });
 }
 

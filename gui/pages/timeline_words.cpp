@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "engine/base/units.h"
-#include "engine/plan/exposed_wait.h"
 #include "engine/plan/hidden_transfers.h"
 #include "gui/document/text.h"
 #include "gui/workspace/step_facts.h"
@@ -34,15 +33,12 @@ QString step_title(const Plan& plan, const Instruction& instruction, const QStri
 }
 
 // What the stack hides of a collective, and where the rest of it is; empty where it hides nothing.
-QString hidden_facts(const Plan& plan, int stage, int start) {
-  const double hidden = hidden_behind_passes(plan, stage, start), rest = plan.seconds(start, stage);
-  if (hidden <= 0) return {};
-  const std::vector<HiddenTransfer> all = transfers_behind_passes(plan, stage);
+QString hidden_facts(const Plan& plan, const TimelineRow& row, int start) {
+  const double hidden = hidden_behind_passes(plan, row.stage, start), rest = plan.seconds(start, row.stage);
+  if (hidden <= 0 || !row.predicted) return {};
+  const std::vector<HiddenTransfer>& all = row.predicted->behind_passes;
   const auto own = std::ranges::find(all, start, &HiddenTransfer::position);
-  const QString pass = own != all.end() && own->of_parameters ? QObject::tr(
-                                                                    "a forward pass (of the next step's first "
-                                                                    "microbatch)")
-                                                              : QObject::tr("the last microbatch's backward pass");
+  const QString pass = qt(pass_text(own != all.end() && own->of_parameters));
   const QString stack = qt(plan.stack.name);
   if (rest <= 0) return QObject::tr("%1 hides all of it, %2, behind %3.").arg(stack, qt(seconds_text(hidden)), pass);
   return QObject::tr("%1 hides %2 of its %3 behind %4; the rest, %5, is in the update.")
@@ -96,7 +92,7 @@ QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessa
   const Instruction& instruction = steps[start];
   const double predicted = plan.seconds(start, row.stage);
   QStringList lines{step_title(plan, instruction, qt(plan.instruction_name(instruction)))};
-  const QString hidden = row.rank < 0 ? hidden_facts(plan, row.stage, start) : QString();
+  const QString hidden = hidden_facts(plan, row, start);
   if (!hidden.isEmpty()) lines << hidden;
   if (hidden.isEmpty()) lines << QObject::tr("predicted %1").arg(qt(seconds_text(predicted)));
   if (!row.stream.isEmpty() && !row.is_behind_passes) {
@@ -130,15 +126,15 @@ QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessa
   return lines.join('\n');
 }
 
-QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRow& row, int position) {
+QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRow& row, int position,
+                   const std::optional<ExposedWait>& exposed) {
   const SequenceInstructions steps = plan.instructions(row.stage);
   const int start = steps.start_of(position);
   const Instruction& instruction = steps[start];
   const QString title = step_title(plan, instruction, short_name(plan.instruction_name(instruction)));
   const QString predicted = qt(seconds_text(plan.seconds(start, row.stage)));
   if (row.rank < 0) {
-    const std::optional<ExposedWait> exposed = exposed_wait(plan, row.stage, position);
-    const QString hidden = hidden_facts(plan, row.stage, start);
+    const QString hidden = hidden_facts(plan, row, start);
     return QObject::tr("%1: predicted %2").arg(title, predicted) + (hidden.isEmpty() ? QString() : ". " + hidden) +
            (exposed ? (hidden.isEmpty() ? ". " : " ") + waiting_facts(plan, row.stage, *exposed) : QString());
   }

@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/plan/exposed_wait.h"
 #include "engine/session/messages.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/timeline_ranks.h"
@@ -16,9 +17,10 @@ struct TimelineRow {
   int rank = -1;  // -1: predicted
   int stage = 0;
   const TimelineTrack* track = nullptr;
-  QString stream = {};            // whose transfers these are; empty: what the stage or rank does
-  bool is_behind_passes = false;  // the stack hides these transfers
-  int device = -1;                // on request; -1: all of the stage
+  QString stream = {};                       // whose transfers these are; empty: what the stage or rank does
+  bool is_behind_passes = false;             // the stack hides these transfers
+  int device = -1;                           // on request; -1: all of the stage
+  const PredictedStep* predicted = nullptr;  // of its stage; none of a rank
 };
 
 inline double part_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
@@ -31,8 +33,9 @@ QString step_heading(const MeasuredStep& measured, int64_t step, double predicte
 QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessage* trace, const TimelineRow& row,
                   int slice);
 // An instruction on a row in a line: when it was done, and who waited for whom; of exposed communication that is
-// predicted what it waits for, and what would hide it.
-QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRow& row, int position);
+// predicted (`exposed`, exposed_wait()) what it waits for, and what would hide it.
+QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRow& row, int position,
+                   const std::optional<ExposedWait>& exposed);
 // Where a device is: "data 1, model 0, host 2"; and what a row of its own stands for.
 QString device_place(const Plan& plan, int device);
 QString device_tip(const Plan& plan, int device);

@@ -48,6 +48,9 @@ QString memory_text(const Plan& plan) {
     text += "\n" + Verdict::tr("%1 to %2 by the mean error of such predictions, %3 %")
                        .arg(qt(bytes_text(range->first)), qt(bytes_text(range->second)))
                        .arg(100 * plan.machine.evidence.memory_error, 0, 'f', 1);
+  else if (plan.machine.device.kind == DeviceKind::own)
+    text += "\n" + Verdict::tr("unverified: 0 measurements of memory on %1 as %2 runs it")
+                       .arg(qt(plan.machine.name), qt(plan.stack.name));
   return text;
 }
 

@@ -108,6 +108,7 @@ struct Adder {
     facts.shape = known->type.shape;
     facts.dtype = known->type.dtype;
     if (const ParameterPlan* planned = workspace.planner.find_planned(path)) {
+      facts.dtype = planned->dtype;
       facts.sharding = planned->sharding;
       add_graph_values(facts, *plan, *planned);
     }

@@ -84,6 +84,10 @@ class StrategyTest : public QObject {
              qPrintable(text.output));
     for (const char* part : {"which cost ", "Exposed communication: ", " over tensor", "Between "})
       QVERIFY2(text.output.contains(part), qPrintable(text.output));
+    QCOMPARE(plan["evidence"]["memory_measurements"], QJsonValue(0));
+    QVERIFY2(text.output.contains("Memory unverified: 0 of these measurements"), qPrintable(text.output));
+    const ProgramResult measured = shardrun({"plan", file, "--set", "stack=nanotron"});
+    QVERIFY2(measured.output.contains("Memory between "), qPrintable(measured.output + measured.errors));
     const ProgramResult priceless = shardrun({"plan", file, "--json", "--machine", "dgx_h100"});
     QVERIFY(priceless.code == 0 && !priceless.output.contains("cost_per_billion_tokens"));
   }

@@ -1,9 +1,14 @@
 #include "engine/compare/plan_difference.h"
 
+#include <fmt/format.h>
+
 #include <QTest>
 #include <cmath>
 
 #include "engine/compare/run_difference.h"
+#include "engine/compile/file_paths.h"
+#include "engine/machine/chosen_machine.h"
+#include "engine/plan/hidden_transfers.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
 
@@ -55,6 +60,29 @@ class PlanDifferenceTest : public QObject {
       for (const TimeCause& cause : time_causes(one)) hidden += cause.hidden;
       if (one.program.stages == 1) QVERIFY(is_close(hidden, one.simulation.communication[0].hidden));
     }
+  }
+
+  void what_a_stack_hides_behind_passes_is_hidden_in_the_causes_and_in_what_differs() {
+    RunConfig config = load_run_file(SHARDSCOPE_SOURCE_DIR "/presets/tiny_lm_dp.json");
+    config.machine = machine_choice("dgx_h100");
+    const auto plan_with = [&](bool overlap) {
+      config.stack =
+          fmt::format(R"({{"name": "megatron", "overlap": {{"gradients": {0}, "parameters": {0}}}}})", overlap);
+      return compile(plan_request(config));
+    };
+    const Plan exposing = plan_with(false), hiding = plan_with(true);
+    QVERIFY(hiding.simulation.communication[0].hidden > exposing.simulation.communication[0].hidden);
+    double hidden = 0, behind_pass = 0, change = 0;
+    for (const TimeCause& cause : time_causes(hiding)) {
+      hidden += cause.hidden;
+      behind_pass += cause.hidden > 0 && cause.behind == pass_text(false) ? cause.hidden : 0;
+    }
+    QVERIFY(behind_pass > 0);
+    QVERIFY(is_close(hidden, hiding.simulation.communication[0].hidden));
+    QVERIFY(is_close(sum(time_causes(hiding)), hiding.totals.seconds_per_step));
+    for (const PlanDifference::Hidden& line : difference_of(exposing, hiding).hidden)
+      change += line.after - line.before;
+    QVERIFY(is_close(change, hidden - exposing.simulation.communication[0].hidden));
   }
 
   void differences_by_cause_add_up_to_that_of_the_step() {

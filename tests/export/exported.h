@@ -40,6 +40,15 @@ inline std::shared_ptr<const Plan> preset_plan(const std::string& name) {
   return plan;
 }
 
+// Of a preset on another machine, whose stack hides communication behind passes.
+inline std::shared_ptr<const Plan> stack_plan(const std::string& preset, const std::string& stack) {
+  RunConfig config = load_run_file(preset_path(preset));
+  config.sharding.mode = LayoutMode::as_written;
+  config.machine = "\"dgx_h100\"";
+  config.stack = '"' + stack + '"';
+  return std::make_shared<const Plan>(compile(plan_request(config)));
+}
+
 // A step as ranks might have measured it: rank r is r microseconds late everywhere, and collectives wait 5.
 inline TraceMessage made_trace(const Plan& plan, TraceChoice choice, int64_t step) {
   TraceMessage trace{choice, step, {}};

@@ -3,6 +3,7 @@
 #include <QTest>
 #include <QXmlStreamReader>
 
+#include "engine/compile/file_paths.h"
 #include "engine/export/export_kind.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
@@ -50,6 +51,15 @@ class HtmlTest : public QObject {
         QVERIFY2(text.contains(QString("<h2>%1</h2>").arg(chapter)), chapter);
       QVERIFY(text.count("<svg ") >= 3);
     }
+  }
+
+  void communication_that_a_stack_hides_is_on_its_lane_and_among_the_causes() {
+    RunConfig config = system_run("mixtral_tiny", {"sharding.mode=as_written", "sharding.zero.stage=1"});
+    config.machine = R"({"name": "dgx_h100", "levels": {"nvlink": {"bytes_per_second": 1e9}}})";
+    config.stack = "\"megatron\"";
+    const QString text = report_of({std::make_shared<const Plan>(compile(plan_request(config))), {}, {}, {}});
+    for (const char* words : {"nvlink", "hidden transfer", " behind a forward pass"})
+      QVERIFY2(text.contains(words), words);
   }
 
   void it_has_the_numbers_of_the_plan() {

@@ -5,9 +5,9 @@
 #include "engine/export/jax_program.h"
 #include "engine/export/jax_specs_file.h"
 #include "engine/machine/host_machine.h"
-#include "engine/worker/thread_training.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
+#include "tests/training/thread_training.h"
 
 namespace jax_program_test {
 

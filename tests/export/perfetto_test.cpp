@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/export/plan_words.h"
+#include "engine/plan/level_lanes.h"
 #include "tests/export/exported.h"
 #include "tests/test_program.h"
 
@@ -187,6 +188,33 @@ class PerfettoTest : public QObject {
       const double seconds = plan.pipeline.axis ? plan.simulation.seconds : plan.totals.seconds_per_step;
       QVERIFY2(std::abs(static_cast<double>(end) * 1e-9 - seconds) < 1e-8, preset.c_str());
     }
+  }
+
+  void transfers_are_on_lanes_of_their_levels_where_they_are_exposed_and_where_they_are_hidden() {
+    bool hides = false;
+    for (const char* preset : {"tiny_lm_dp", "tiny_lm_fsdp", "llama_tiny", "workshop_1f1b", "workshop_zero_bubble"}) {
+      for (const char* stack : {"megatron", "torchtitan", "maxtext", "shardscope"}) {
+        const std::shared_ptr<const Plan> plan = stack_plan(preset, stack);
+        const Threads threads = threads_of(exported_text({plan, {}, {}, {}}, "perfetto"));
+        int thread = plan->program.stages;
+        for (const StageLanes& stage : level_lanes(*plan)) {
+          for (const LevelLane& lane : stage.lanes) {
+            if (lane.parts.empty()) continue;
+            const std::vector<Slice>& slices = threads.at({1, thread++});
+            QCOMPARE(slices.size(), lane.parts.size());
+            for (size_t i = 0; i < slices.size(); ++i) {
+              QCOMPARE(slices[i].category, std::string(lane.parts[i].is_exposed ? "exposed" : "hidden"));
+              QCOMPARE(slices[i].start, shardscope::nanoseconds(lane.parts[i].span.start));
+              QCOMPARE(slices[i].end, shardscope::nanoseconds(lane.parts[i].span.end));
+              QCOMPARE(slices[i].depth, size_t{0});
+            }
+            hides |= lane.is_behind_passes;
+          }
+        }
+        QCOMPARE(threads.size(), static_cast<size_t>(thread));
+      }
+    }
+    QVERIFY(hides);
   }
 
   void clocks_that_disagree_still_give_slices_in_order() {

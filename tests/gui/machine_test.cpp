@@ -83,6 +83,24 @@ class MachinePageTest : public QObject {
     QCOMPARE(software->placeholderText(), QString("megatron"));
   }
 
+  void a_machine_that_is_not_there_is_an_error_at_its_field_until_it_is_taken_back() {
+    open({{"data", 2}, {"model", 4}}, "dgx_h100");
+    auto* machines = find<QComboBox>("machineChoice");
+    machines->setEditText("nosuch");
+    emit machines->lineEdit()->editingFinished();
+    QTRY_VERIFY_WITH_TIMEOUT(machines->property("invalid").toBool(), patience);
+    QCOMPARE(machines->currentText(), QString("nosuch"));
+    QVERIFY2(machines->toolTip().contains("no machine is called 'nosuch'"), qPrintable(machines->toolTip()));
+    machines->setEditText("dgx_h100");
+    emit machines->lineEdit()->editingFinished();
+    settle();
+    QVERIFY(!machines->property("invalid").toBool());
+    for (int edits = 0; edits < 2; ++edits) document().undo_stack().undo();
+    settle();
+    QVERIFY(!machines->property("invalid").toBool());
+    QCOMPARE(machines->currentText(), QString("dgx_h100"));
+  }
+
   void init() {
     window_ = std::make_unique<MainWindow>(compiled_plans(), SHARDSCOPE_BINARY_DIR "/bin/shardrun");
     window_->resize(1280, 800);

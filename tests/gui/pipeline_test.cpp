@@ -214,7 +214,7 @@ class PipelineTest : public QObject {
     }
     const std::ptrdiff_t starts = std::ranges::count_if(
         plan().instructions(1), [](const Instruction& instruction) { return is_collective(instruction.kind()); });
-    QCOMPARE(std::ssize(predicted_step(plan(), 1).track.slices()), plan().instructions(1).size() - starts);
+    QCOMPARE(std::ssize(predicted_steps(plan()).at(1).track.slices()), plan().instructions(1).size() - starts);
   }
 
   void sends_and_receives_stand_among_the_collectives_with_their_stage() {

@@ -10,6 +10,7 @@
 #include "gui/document/text.h"
 #include "gui/window/presets.h"
 #include "gui/window/tool_bar.h"
+#include "gui/workspace/array_facts.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
 
@@ -36,6 +37,20 @@ class StrategyTest : public WindowCase {
     open_window(compiled_plans(), config_of(strategy));
   }
   void cleanup() { close_window(); }
+
+  void an_array_has_the_type_of_the_last_good_plan_where_the_newest_is_illegal() {
+    RunConfig config = document().config();
+    config.precision.recipe = "bf16_mixed";
+    close_window();
+    open_window(compiled_plans(), config);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    const ParameterRef array{planner().plan()->parameters.front().path};
+    const auto type = [&] { return array_facts(window_->workspace(), array)->dtype; };
+    QCOMPARE(type(), DType::bf16);
+    bar().field("tensor")->setValue(3);
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy() && !planner().errors().empty(), patience);
+    QCOMPARE(type(), DType::bf16);
+  }
 
   void a_number_of_the_strip_is_an_undoable_edit_that_the_mesh_follows() {
     QTRY_VERIFY_WITH_TIMEOUT(bar().isVisible(), patience);

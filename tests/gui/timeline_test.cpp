@@ -164,8 +164,7 @@ class TimelineTest : public WindowCase {
     }
     for (const RunConfig& config : configs) {
       const auto plan = std::make_shared<const Plan>(compiled_plans().plan(config, {}));
-      auto stages = std::make_shared<std::vector<PredictedStep>>();
-      for (int stage = 0; stage < plan->program.stages; ++stage) stages->push_back(predicted_step(*plan, stage));
+      const auto stages = std::make_shared<const std::vector<PredictedStep>>(predicted_steps(*plan));
       TimelineCanvas drawn(workspace());
       drawn.show_prediction({plan, stages, timeline_colors(*plan, TimelineColoring::kind, theme())});
       const size_t before = drawn.rows().size();
@@ -231,7 +230,7 @@ class TimelineTest : public WindowCase {
       config.stack = R"({"name": "megatron", "overlap": {"gradients": true}})";
       if (is_long) config.machine = R"({"name": "dgx_h100", "levels": {"nvlink": {"bytes_per_second": 1e6}}})";
       const Plan plan = compiled_plans().plan(config, {});
-      const PredictedStep predicted = predicted_step(plan);
+      const PredictedStep predicted = predicted_steps(plan).front();
       const std::vector<HiddenTransfer> hidden = transfers_behind_passes(plan, 0);
       QVERIFY(!hidden.empty());
       const auto place = [&](const PredictedStep::Stream& lane) {
@@ -241,7 +240,8 @@ class TimelineTest : public WindowCase {
           predicted.streams, [&](const PredictedStep::Stream& one) { return place(one).first < place(one).second; });
       QVERIFY(lane != predicted.streams.end());
       const int first = place(*lane).first;
-      const TimelineRow row{-1, 0, &lane->track, QString::fromStdString(lane->name), lane->is_behind_passes};
+      const TimelineRow row{-1, 0,         &lane->track, QString::fromStdString(lane->name), lane->is_behind_passes,
+                            -1, &predicted};
       const QString tip = slice_tip(workspace(), plan, nullptr, row, first);
       QVERIFY2(tip.contains("megatron hides"), qPrintable(tip));
       QVERIFY2(tip.contains(is_long ? "is in the update" : "all of it"), qPrintable(tip));
@@ -259,7 +259,7 @@ class TimelineTest : public WindowCase {
       QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled(), patience);
       QCOMPARE(canvas()->rows().size(), size_t{9});
       const double longest = double(2 + 3 * lookup + 2 + 2) * 1e-3;
-      QVERIFY(std::abs(canvas()->seconds() - std::max(longest, predicted_step(plan()).seconds)) < 1e-9);
+      QVERIFY(std::abs(canvas()->seconds() - std::max(longest, predicted_steps(plan()).front().seconds)) < 1e-9);
       for (size_t row = 1; row < 9; ++row) QCOMPARE(canvas()->rows()[row].rank, int(row) - 1);
     }
     // Of another plan no rank is shown.

@@ -6,10 +6,10 @@
 #include "engine/machine/host_machine.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/input_filler.h"
-#include "engine/worker/thread_training.h"
 #include "tests/compile/plan_check.h"
 #include "tests/laws/preset_case.h"
 #include "tests/test_program.h"
+#include "tests/training/thread_training.h"
 
 namespace evaluating_test {
 

@@ -6,11 +6,11 @@
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/scheduled_program.h"
 #include "engine/plan/stages.h"
-#include "engine/worker/thread_training.h"
 #include "tests/laws/preset_case.h"
 #include "tests/laws/stage_memory.h"
 #include "tests/program/random_order.h"
 #include "tests/test_program.h"
+#include "tests/training/thread_training.h"
 
 namespace overlap_test {
 

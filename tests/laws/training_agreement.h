@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/mesh/partition_spec.h"
-#include "engine/worker/thread_training.h"
+#include "tests/training/thread_training.h"
 
 namespace shardscope {
 

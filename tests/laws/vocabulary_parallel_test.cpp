@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "engine/machine/host_machine.h"
-#include "engine/worker/thread_training.h"
 #include "tests/laws/preset_case.h"
 #include "tests/test_program.h"
+#include "tests/training/thread_training.h"
 
 namespace vocabulary_parallel_test {
 

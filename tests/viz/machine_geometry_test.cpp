@@ -83,6 +83,14 @@ class MachineGeometryTest : public QObject {
     }
   }
 
+  void a_slice_of_a_torus_has_all_its_devices_where_there_is_room_for_their_numbers() {
+    const Topology topology(library_machine("tpu_v5p")->levels, 64);
+    QCOMPARE(machine_picture(topology, {0, 0, 630, 360}, 16).devices.size(), size_t{64});
+    const MachinePicture small = machine_picture(topology, {0, 0, 160, 120}, 16);
+    QCOMPARE(small.devices.size(), size_t(least_devices_of_unit - 1));
+    QCOMPARE(small.boxes.back().parts, 64);
+  }
+
   void every_machine_of_the_library_has_a_picture() {
     for (std::string_view name : library_names())
       for (int devices : {1, 8, 64, 256}) {

@@ -268,7 +268,7 @@ class TimelineTest : public QObject {
     plan.instruction_seconds.tasks.push_back({2});
     plan.program.sequences = {make_sequence(Purpose::train_step, {{0}, {1}}, plan.program.tasks)};
     plan.simulation = simulate(plan.program, *plan.graph, plan.mesh, Purpose::train_step, plan.instruction_seconds);
-    const PredictedStep predicted = predicted_step(plan);
+    const PredictedStep predicted = predicted_steps(plan).front();
     QCOMPARE(predicted.seconds, 4.75);
     QCOMPARE(predicted.track.slices().size(), size_t{5});
     QCOMPARE(predicted.phases.size(), size_t{2});
@@ -283,7 +283,7 @@ class TimelineTest : public QObject {
     const Plan plan = compile({config, two_hosts});
     const Simulation::Communication& reported = plan.simulation.communication.at(0);
     QVERIFY(reported.hidden > 0 && reported.exposed > 0);
-    const PredictedStep predicted = predicted_step(plan);
+    const PredictedStep predicted = predicted_steps(plan).front();
     QCOMPARE(predicted.streams.size(), size_t{1});
     const TimelineTrack& stream = predicted.streams.front().track;
     const PartSeconds sum = stream.seconds(0, predicted.seconds);
@@ -307,7 +307,7 @@ class TimelineTest : public QObject {
                                           {"megatron", Names{"nvlink (blocking)", "infiniband"}}}) {
       config.stack = '"' + std::string(stack) + '"';
       const Plan plan = compile(plan_request(config));
-      const PredictedStep predicted = predicted_step(plan);
+      const PredictedStep predicted = predicted_steps(plan).front();
       std::vector<std::string> names;
       double exposed = 0;
       for (const PredictedStep::Stream& lane : predicted.streams) {
@@ -329,13 +329,14 @@ class TimelineTest : public QObject {
         config.machine = machine_choice("dgx_h100");
         config.stack = '"' + std::string(stack) + '"';
         const Plan plan = compile(plan_request(config));
+        const std::vector<PredictedStep> steps = predicted_steps(plan);
         for (int stage = 0; stage < plan.program.stages; ++stage) {
           std::map<int, double> all, drawn;
           for (const HiddenTransfer& transfer : transfers_behind_passes(plan, stage))
             all[transfer.position] += transfer.span.end - transfer.span.start;
           for (const TransferSpan& transfer : plan.simulation.transfers[size_t(stage)])
             all[transfer.position] += transfer.span.end - transfer.span.start;
-          for (const PredictedStep::Stream& lane : predicted_step(plan, stage).streams) {
+          for (const PredictedStep::Stream& lane : steps[size_t(stage)].streams) {
             const PartSeconds sum = lane.track.seconds(0, lane.track.end());
             QCOMPARE(lane.is_behind_passes, lane.name.ends_with(" (behind passes)"));
             QVERIFY(!lane.is_behind_passes || sum[size_t(TimePart::transfer)] == 0);

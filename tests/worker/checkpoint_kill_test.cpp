@@ -10,11 +10,11 @@
 #include <functional>
 
 #include "engine/machine/host_machine.h"
-#include "engine/worker/thread_training.h"
 #include "tests/base/child_status.h"
 #include "tests/checkpoint/made_checkpoint.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
+#include "tests/training/thread_training.h"
 
 namespace checkpoint_kill_test {
 

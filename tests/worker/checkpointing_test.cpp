@@ -15,11 +15,11 @@
 #include "engine/worker/data_check.h"
 #include "engine/worker/import_parameters.h"
 #include "engine/worker/parameter_file.h"
-#include "engine/worker/thread_training.h"
 #include "tests/checkpoint/made_checkpoint.h"
 #include "tests/comm/thread_ranks.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
+#include "tests/training/thread_training.h"
 
 namespace checkpointing_test {
 

@@ -11,10 +11,10 @@
 #include "engine/compile/training_graph.h"
 #include "engine/machine/host_machine.h"
 #include "engine/mesh/box_runs.h"
-#include "engine/worker/thread_training.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
+#include "tests/training/thread_training.h"
 
 namespace load_weights_test {
 

@@ -3,7 +3,7 @@
 #include "engine/config/parse.h"
 #include "engine/machine/host_machine.h"
 #include "engine/session/mpirun.h"
-#include "engine/worker/thread_training.h"
+#include "tests/training/thread_training.h"
 
 #include <QCoreApplication>
 #include <QDir>

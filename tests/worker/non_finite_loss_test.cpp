@@ -10,9 +10,9 @@
 #include "engine/base/path.h"
 #include "engine/comm/rank_world.h"
 #include "engine/runtime/finite_check.h"
-#include "engine/worker/thread_training.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
+#include "tests/training/thread_training.h"
 
 namespace non_finite_loss_test {
 

@@ -17,10 +17,10 @@
 #include "engine/runtime/executor.h"
 #include "engine/runtime/kernels/kernel.h"
 #include "engine/worker/stored_bytes.h"
-#include "engine/worker/thread_training.h"
 #include "models/linen.h"
 #include "tests/laws/preset_case.h"
 #include "tests/test_program.h"
+#include "tests/training/thread_training.h"
 
 namespace parameter_init_test {
 

@@ -7,9 +7,9 @@
 #include <QtTest>
 #include <fstream>
 
-#include "engine/worker/thread_training.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
+#include "tests/training/thread_training.h"
 
 namespace predictions_test {
 

@@ -9,11 +9,11 @@
 #include "engine/machine/host_machine.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
-#include "engine/worker/thread_training.h"
 #include "tests/base/child_status.h"
 #include "tests/comm/forked_ranks.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
+#include "tests/training/thread_training.h"
 
 namespace start_up_memory_test {
 

@@ -1,5 +1,4 @@
 #include "engine/comm/thread_communicator.h"
-#include "engine/worker/thread_training.h"
 
 #include <QTest>
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "engine/runtime/kernels/kernel.h"
 #include "tests/data/made_source.h"
 #include "tests/test_program.h"
+#include "tests/training/thread_training.h"
 
 namespace worker_test {
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/machine/machine_prices.h"
+#include "engine/plan/hidden_transfers.h"
 
 namespace shardscope {
 
@@ -24,7 +25,7 @@ std::map<AxisNumbers, AxisTraffic> traffic_of_stage(const Plan& plan, int stage)
     sum.axes = axes;
     sum.exchanges += runs;
     sum.wire_bytes += runs * instruction.wire_bytes();
-    sum.seconds += runs * plan.seconds(position, stage);
+    sum.seconds += runs * (plan.seconds(position, stage) + hidden_behind_passes(plan, stage, position));
   }
   return traffic;
 }

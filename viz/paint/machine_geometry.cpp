@@ -34,6 +34,11 @@ PictureRect part_place(int part, int parts, int columns, const PictureRect& plac
           std::max(0.0, width), std::max(0.0, height)};
 }
 
+int most_devices_in(const PictureRect& place) {
+  const double devices = std::floor(place.width / room_of_device) * std::floor(place.height / room_of_device);
+  return static_cast<int>(std::clamp<double>(devices, least_devices_of_unit, most_devices_of_unit));
+}
+
 class BoxPlacer {
  public:
   BoxPlacer(const Topology& topology, double caption, std::optional<int> focus)
@@ -54,7 +59,7 @@ class BoxPlacer {
     const PictureRect inside = {place.x + box_margin, place.y + caption_, place.width - 2 * box_margin,
                                 place.height - caption_ - box_margin};
     const int count = static_cast<int>(parts.size());
-    const int places = std::min(count, level == 0 ? most_devices_of_unit : most_units_of_unit);
+    const int places = std::min(count, level == 0 ? most_devices_in(inside) : most_units_of_unit);
     const int drawn = places < count ? places - 1 : count;
     const int columns = best_columns(places, inside);
     MachinePicture::Box& box = picture_.boxes.emplace_back();

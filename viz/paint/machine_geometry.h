@@ -28,8 +28,10 @@ struct MachinePicture {
   std::vector<Cell> devices;
 };
 
-// Of the parts of a box at most so many are drawn: of devices, and of other units.
-inline constexpr int most_devices_of_unit = 16, most_units_of_unit = 8;
+// Of the parts of a box at most so many are drawn: of other units; of devices as many as have `room_of_device` pixels
+// of width and height each, between these two.
+inline constexpr int most_units_of_unit = 8, least_devices_of_unit = 16, most_devices_of_unit = 256;
+inline constexpr double room_of_device = 30;
 
 // In pixels, in `place`; captions are so high. Where parts are left out, `focus`, a device, is not.
 //

@@ -1,14 +1,9 @@
 #include "viz/paint/timeline_ranks.h"
 
 #include <algorithm>
-#include <iterator>
-#include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 
-#include "engine/machine/topology.h"
-#include "engine/plan/hidden_transfers.h"
 #include "viz/paint/pipeline_geometry.h"
 
 namespace shardscope {
@@ -90,127 +85,42 @@ void add_delays(const Plan& plan, RankTimes times, int stage, std::vector<RankTi
   }
 }
 
-// `waits`: of the stage for collectives, in order.
-void add_transfer(const TransferSpan& transfer, std::span<const TimeSpan> waits, std::vector<TrackSlice>& slices) {
-  const auto& [position, stream, span] = transfer;
-  double at = span.start;
-  const auto add = [&](double end, TimePart part) {
-    if (end > at) slices.push_back({at, end, position, part});
-    at = std::max(at, end);
-  };
-  for (auto wait = std::ranges::upper_bound(waits, at, {}, &TimeSpan::end); wait != waits.end(); ++wait) {
-    if (wait->start >= span.end) break;
-    add(wait->start, TimePart::hidden);
-    add(std::min(wait->end, span.end), TimePart::transfer);
-  }
-  add(span.end, TimePart::hidden);
+TimelineTrack track_of(const std::vector<TransferPart>& parts) {
+  std::vector<TrackSlice> slices;
+  for (const auto& [position, is_exposed, span] : parts)
+    slices.push_back({span.start, span.end, position, is_exposed ? TimePart::transfer : TimePart::hidden});
+  return TimelineTrack(std::move(slices));
 }
 
-// On cores that ranks share nothing runs beside computation but what goes between hosts.
-bool has_lanes(const Plan& plan, int stage) {
-  const bool own_devices = plan.machine.device.kind == DeviceKind::own && !plan.machine.levels.empty();
-  return own_devices || plan.simulation.communication.at(size_t(stage)).hidden > 0;
-}
-
-// The levels that the members of groups of a stage differ in.
-class StageLevels {
- public:
-  StageLevels(const Plan& plan, int stage)
-      : plan_(plan),
-        topology_(plan.machine.levels, plan.mesh.device_count()),
-        steps_(plan.instructions(stage)),
-        device_(plan.devices_of_stage(stage).front()) {}
-
-  int of(int position) {  // of a collective's start; -1: none
-    const AxisList& list = steps_[position].axes();
-    const std::vector<AxisIndex> axes(list.begin(), list.end());
-    const auto [level, is_new] = known_.try_emplace(axes, 0);
-    if (is_new) level->second = topology_.level_of(plan_.mesh.group(device_, axes));
-    return level->second;
-  }
-  std::string name(int level, const std::string& otherwise) const {
-    return level < 0 ? otherwise : plan_.machine.levels[size_t(level)].name;
-  }
-
- private:
-  const Plan& plan_;
-  Topology topology_;
-  SequenceInstructions steps_;
-  int device_;
-  std::map<std::vector<AxisIndex>, int> known_;
-};
-
-// Nothing where any two of them are at the same time.
-std::optional<std::vector<TrackSlice>> merged(const std::vector<TrackSlice>& a, const std::vector<TrackSlice>& b) {
-  std::vector<TrackSlice> both;
-  std::ranges::merge(a, b, std::back_inserter(both), {}, &TrackSlice::start, &TrackSlice::start);
-  for (size_t i = 1; i < both.size(); ++i)
-    if (both[i].start < both[i - 1].end * (1 - 1e-12)) return std::nullopt;
-  return both;
-}
-
-// Of a step: a lane with less of it would look empty.
-constexpr double least_share_of_lane = 1e-5;
-
-double seconds_of(std::span<const TrackSlice> slices) {
-  double seconds = 0;
-  for (const TrackSlice& slice : slices) seconds += slice.end - slice.start;
-  return seconds;
-}
-
-// By stream and level; what is hidden behind passes behind the others of its level.
-std::vector<PredictedStep::Stream> lanes_of(const Plan& plan, int stage, std::span<const TimeSpan> waits) {
-  StageLevels levels(plan, stage);
-  const int behind = static_cast<int>(plan.simulation.streams.size());
-  std::map<std::pair<int, int>, std::vector<TrackSlice>> slices;
-  for (const TransferSpan& transfer : plan.simulation.transfers.at(size_t(stage)))
-    add_transfer(transfer, waits, slices[{levels.of(transfer.position), transfer.stream}]);
-  for (const auto& [position, of_parameters, span] : transfers_behind_passes(plan, stage))
-    slices[{levels.of(position), behind}].push_back({span.start, span.end, position, TimePart::hidden});
-  for (auto& [key, of_lane] : slices) {
-    const int level = key.first;
-    if (key.second == behind || level < 0 || !slices.contains({level, behind})) continue;
-    if (plan.simulation.streams[size_t(key.second)] != levels.name(level, "")) continue;
-    if (std::optional<std::vector<TrackSlice>> both = merged(of_lane, slices.at({level, behind})))
-      std::tie(of_lane, slices.at({level, behind})) = std::pair(std::move(*both), std::vector<TrackSlice>());
-  }
-  std::vector<PredictedStep::Stream> lanes;
-  for (auto& [key, of_lane] : slices) {
-    if (key.second == behind && seconds_of(of_lane) <= least_share_of_lane * plan.simulation.seconds) continue;
-    const auto& [level, stream] = key;
-    if (stream == behind) {
-      lanes.push_back({levels.name(level, "links") + " (behind passes)", TimelineTrack(std::move(of_lane)), true});
-      continue;
-    }
-    const std::string& name = plan.simulation.streams[size_t(stream)];
-    const std::string of_level = levels.name(level, name);
-    lanes.push_back({of_level == name ? name : of_level + " (blocking)", TimelineTrack(std::move(of_lane)), false});
-  }
-  return lanes;
-}
-
-}  // namespace
-
-PredictedStep predicted_step(const Plan& plan, int stage) {
+PredictedStep predicted_step(const Plan& plan, int stage, StageLanes&& of_stage) {
   PredictedStep predicted;
   const std::vector<Simulation::Span>& spans = plan.simulation.stages.at(size_t(stage));
   std::vector<TrackSlice> slices;
-  std::vector<TimeSpan> waits;
   std::vector<PhaseSpan>& phases = predicted.phases;
   int position = 0;
   for (const Instruction& instruction : plan.instructions(stage)) {
     const auto [start, end] = spans[size_t(position)];
     const TimePart part = is_communication(instruction.kind()) ? TimePart::transfer : TimePart::work;
     if (!instruction.as<CollectiveStart>()) slices.push_back({start, end, position, part});
-    if (instruction.as<CollectiveDone>()) waits.push_back({start, end});
     ++position;
     if (phases.empty() || phases.back().phase != instruction.phase || start > phases.back().end)
       phases.push_back({instruction.phase, start, end});
     phases.back().end = predicted.seconds = end;
   }
   predicted.track = TimelineTrack(std::move(slices));
-  if (has_lanes(plan, stage)) predicted.streams = lanes_of(plan, stage, waits);
+  for (const LevelLane& lane : of_stage.lanes)
+    predicted.streams.push_back({lane.name, track_of(lane.parts), lane.is_behind_passes});
+  predicted.behind_passes = std::move(of_stage.behind_passes);
   return predicted;
+}
+
+}  // namespace
+
+std::vector<PredictedStep> predicted_steps(const Plan& plan) {
+  std::vector<PredictedStep> steps;
+  for (StageLanes& of_stage : level_lanes(plan))
+    steps.push_back(predicted_step(plan, static_cast<int>(steps.size()), std::move(of_stage)));
+  return steps;
 }
 
 std::optional<MeasuredStep> measured_step(const Plan& plan, RankTimes times) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/plan/plan.h"
+#include "engine/plan/level_lanes.h"
 #include "engine/session/step_record.h"
 #include "viz/paint/timeline_track.h"
 
@@ -20,11 +20,7 @@ struct PhaseSpan {
 // The predicted run of the main sequence of a plan's stage: its steps one after the other, in a pipeline with what the
 // stage waits between them. A collective's start, which takes no time, is no slice.
 struct PredictedStep {
-  // The transfers over one level of the machine, as slices of their collectives' starts: of part `transfer` while the
-  // stage waits for a collective (exposed), else `hidden`. Those that the plan's stack lets nothing run beside have a
-  // lane of their own: "nvlink (blocking)". Those that it hides behind passes (transfers_behind_passes()) are on the
-  // lane of their level, or, where others use it meanwhile, on one of their own, unless they take less than
-  // 1e-5 of the step: "nvlink (behind passes)".
+  // A LevelLane, its parts as slices of part `transfer` where they are exposed, else `hidden`.
   struct Stream {
     std::string name;
     TimelineTrack track;
@@ -32,11 +28,12 @@ struct PredictedStep {
   };
 
   TimelineTrack track;
-  std::vector<Stream> streams;  // on devices of their own, or where collectives run beside what the stage computes
+  std::vector<Stream> streams;  // of level_lanes()
+  std::vector<HiddenTransfer> behind_passes;
   std::vector<PhaseSpan> phases;
   double seconds = 0;
 };
-PredictedStep predicted_step(const Plan& plan, int stage = 0);
+std::vector<PredictedStep> predicted_steps(const Plan& plan);  // by stage
 
 // A training step as one rank did it: each plan step when it was really done; a step that communicates is two slices,
 // what it waited from its arrival on, and the transfer.

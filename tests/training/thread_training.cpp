@@ -1,4 +1,4 @@
-#include "engine/worker/thread_training.h"
+#include "tests/training/thread_training.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

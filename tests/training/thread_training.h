@@ -21,7 +21,7 @@ struct ThreadTraining {
   bool replicas_equal = true;                            // devices that hold the same part hold the same bits
 };
 
-// Runs a plan's ranks as threads of this process: for tests and previews. With 0 steps the initial values come back.
+// Runs a plan's ranks as threads of this process: for tests and benchmarks. With 0 steps the initial values come back.
 // `parameter_file` and `checkpoints` as TrainHooks has them.
 // Throws the Failure of the rank that failed first.
 ThreadTraining train_in_threads(const Plan& plan, int64_t steps, std::stop_token stop = {},
