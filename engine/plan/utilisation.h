@@ -18,8 +18,7 @@ namespace shardscope {
 //   MFU             model FLOPs / (step time x devices x peak), the peak being that of the precision in which most of
 //                   the products' FLOPs are
 //   HFU             the least time of the hardware FLOPs / (step time x devices): each at the peak of its own
-//   precision,
-//                   or at the rate that the machine has for their kernel, where that is higher. Never above 1
+//                   precision, or at the rate that the machine has for their kernel, where that is higher. At most 1
 struct Utilisation {
   int devices = 1;
   double seconds = 0;         // of a step
