@@ -18,6 +18,10 @@ endif()
 # share_headers(TARGET NAME headers...). Compiler caches see through them with this option.
 target_compile_options(shardscope_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 
+# GCC looks through all that it holds, precompiled headers included, whenever that has doubled: here only from a gigabyte
+# on. That takes a sixth or more off the time to compile what has them.
+target_compile_options(shardscope_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1000000>)
+
 set(library_headers <algorithm> <array> <chrono> <filesystem> <fstream> <functional> <map> <memory> <numeric> <optional>
   <set> <span> <string> <string_view> <unordered_map> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
 

@@ -66,20 +66,21 @@ void add(std::vector<RunConfig>& runs, RunConfig config, LayoutMode mode) {
   if (validate(config).empty()) runs.push_back(std::move(config));
 }
 
-// Each preset on each mesh, in turns in 1, 2, 4 or 8 microbatches, with each policy of rematerialisation and each stage
-// of ZeRO; and pipelines.
+// Each preset on each mesh, in turns in 1 and 4 or 2 and 8 microbatches, with each policy of rematerialisation and each
+// stage of ZeRO; and pipelines.
 std::vector<RunConfig> preset_runs(LayoutMode mode) {
   std::vector<RunConfig> runs;
   size_t turn = 0;
   for (const SystemPreset& preset : system_presets()) {
     for (const std::vector<int64_t>& mesh : meshes_of(preset.mesh_axes)) {
       for (int64_t microbatches : {1, 2, 4, 8}) {
+        const size_t here = turn++;
+        if ((here / 4 + here) % 2 == 1) continue;
         RunConfig config = system_run(preset.name, preset.small, mesh);
         config.schedule.microbatches = microbatches;
-        config.schedule.rematerialise = std::vector<std::string>{"none", "full", "none", "attention", "mlp"}[turn % 5];
-        config.sharding.zero.stage = static_cast<int64_t>(turn / 2 % 4);
+        config.schedule.rematerialise = std::vector<std::string>{"none", "full", "none", "attention", "mlp"}[here % 5];
+        config.sharding.zero.stage = static_cast<int64_t>(here / 2 % 4);
         add(runs, std::move(config), mode);
-        ++turn;
       }
     }
   }
@@ -127,7 +128,7 @@ class Bf16PlansTest : public QObject {
  private slots:
   void as_written_bf16_has_no_more_collectives_than_f32_and_at_most_its_bytes() {
     const std::vector<RunConfig> runs = preset_runs(LayoutMode::as_written);
-    QVERIFY(runs.size() > 500);
+    QVERIFY(runs.size() > 300);
     int fewer = 0;
     for (const RunConfig& config : runs) {
       const Traffic single = traffic_of(planned(config, "f32")), half = traffic_of(planned(config, "bf16"));

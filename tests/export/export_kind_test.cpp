@@ -69,11 +69,11 @@ class SmallFiles {
   rlimit before_{};
 };
 
-// Of a few hundred layers and a training of thousands of steps.
+// Of many layers and a training of thousands of steps.
 const ExportSource& large_source() {
   static const ExportSource source = [] {
     const RunConfig config =
-        with_settings(load_run_file(preset_path("parallax_decoder")), {"model.num_layers=200", "steps=20000"});
+        with_settings(load_run_file(preset_path("parallax_decoder")), {"model.num_layers=60", "steps=5000"});
     const auto plan = std::make_shared<const Plan>(compile({config, reference_host()}));
     ExportSource made{plan, MeasuredRun{1e9, {made_trace(*plan, TraceChoice::median, 1)}, {}}, {}, {}, {}};
     made.run->replay = [plan](const std::function<void(const Message&)>& take) {

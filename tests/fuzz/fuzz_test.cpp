@@ -95,7 +95,7 @@ class FuzzTest : public QObject {
     QFETCH(int, index);
     const Target target = all_targets()[static_cast<size_t>(index)];
     Campaign campaign;
-    campaign.inputs = 1500 / target.dearness;
+    campaign.inputs = 600 / target.dearness;
     campaign.seconds = 60;
     const TargetResult result = run_campaign(target, campaign);
     QVERIFY2(result.findings.empty(), result.findings.empty() ? "" : text_of(result.findings[0]).c_str());

@@ -153,19 +153,24 @@ class FormsTest : public WindowCase {
   // What hints and rounding do to widths at other scales is seen in a process that begins with one.
   void so_it_is_at_every_scale_of_the_screen_data() {
     QTest::addColumn<QString>("scale");
-    for (const char* scale : {"1.5", "2"}) QTest::newRow(scale) << scale;
+    QTest::addColumn<QString>("theme");  // which changes colours alone
+    QTest::newRow("1.5") << "1.5"
+                         << "light";
+    QTest::newRow("2") << "2"
+                       << "dark";
   }
   void so_it_is_at_every_scale_of_the_screen() {
     if (qEnvironmentVariableIsSet("QT_SCALE_FACTOR")) return;
     QFETCH(QString, scale);
+    QFETCH(QString, theme);
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.insert("QT_SCALE_FACTOR", scale);
     QProcess process;
     process.setProcessEnvironment(environment);
     process.setProcessChannelMode(QProcess::MergedChannels);
     process.start(QCoreApplication::applicationFilePath(),
-                  {"forms_test", "settings_of_every_model_and_optimizer_are_whole", "the_panels_and_bars_are_whole",
-                   "dialogs_are_whole"});
+                  {"forms_test", "settings_of_every_model_and_optimizer_are_whole:" + theme,
+                   "the_panels_and_bars_are_whole:" + theme, "dialogs_are_whole:" + theme});
     QVERIFY(process.waitForFinished(patience));
     QVERIFY2(process.exitStatus() == QProcess::NormalExit && process.exitCode() == 0, process.readAll().constData());
   }

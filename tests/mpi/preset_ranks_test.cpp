@@ -1,9 +1,8 @@
 #include <QJsonArray>
-#include <algorithm>
 #include <cmath>
 
 #include "tests/cli/preset_runs.h"
-#include "tests/compile/system_preset.h"
+#include "tests/laws/serial_training.h"
 
 namespace preset_ranks_test {
 
@@ -52,7 +51,7 @@ class PresetRanksTest : public QObject {
     }
   }
 
-  // Laws 1 and 5 together.
+  // Laws 1 and 5 together; the one device is this process.
   void systems_on_eight_ranks_use_what_was_planned_and_learn_as_one_does_data() {
     QTest::addColumn<QString>("name");
     for (const test::SystemPreset& one : test::system_presets())
@@ -60,19 +59,16 @@ class PresetRanksTest : public QObject {
   }
   void systems_on_eight_ranks_use_what_was_planned_and_learn_as_one_does() {
     QFETCH(QString, name);
-    const auto& all = test::system_presets();
-    const auto& system = *std::ranges::find(all, name.toStdString(), &test::SystemPreset::name);
-    QStringList eight, one;
+    const test::SystemPreset& system = test::system_preset(name.toStdString());
+    QStringList eight;
     for (const std::string& assignment : system.small) eight << "--set" << QString::fromStdString(assignment);
-    one = eight;
-    for (const QJsonValue& axis : planned({}, name)["mesh"].toObject()["axes"].toArray())
-      one << "--set" << QString("mesh.%1=1").arg(axis.toObject()["name"].toString());
     const QJsonObject plan = planned(eight, name);
-    const QList<QJsonObject> steps = trained(eight, 3, name), alone = trained(one, 3, name);
+    const std::vector<double> alone = test::losses_of(test::serial_training(system));
+    const QList<QJsonObject> steps = trained(eight, static_cast<int>(alone.size()), name);
+    QCOMPARE(steps.size(), std::ssize(alone));
     QCOMPARE(steps.size(), 3);
-    QCOMPARE(alone.size(), 3);
-    for (int i = 0; i < 3; ++i) {
-      const double loss = alone[i]["loss"].toDouble();
+    for (int i = 0; i < steps.size(); ++i) {
+      const double loss = alone[static_cast<size_t>(i)];
       QVERIFY2(std::abs(steps[i]["loss"].toDouble() - loss) < 1e-4 * std::abs(loss), qPrintable(QString::number(loss)));
       for (const QJsonValue& value : steps[i]["ranks"].toArray()) {
         const QJsonObject rank = value.toObject();

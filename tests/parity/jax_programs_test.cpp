@@ -46,13 +46,15 @@ class JaxProgramsParityTest : public QObject {
     compare_initial(start, golden()["initial"][preset].toObject());
   }
 
+  // On one device, too, but for those at their preset's own size, which take longest.
   void losses_and_parameters_are_those_of_jax_data() {
     QTest::addColumn<int>("index");
     QTest::addColumn<bool>("alone");
     const QJsonArray runs = golden()["runs"].toArray();
     for (int i = 0; i < runs.size(); ++i) {
       QTest::newRow(qPrintable(title(runs[i]))) << i << false;
-      QTest::newRow(qPrintable(title(runs[i]) + " on one device")) << i << true;
+      if (title(runs[i]).contains("model.vocab_size"))
+        QTest::newRow(qPrintable(title(runs[i]) + " on one device")) << i << true;
     }
   }
   void losses_and_parameters_are_those_of_jax() {
