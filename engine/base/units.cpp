@@ -93,7 +93,7 @@ std::string ratio_text(double measured, double predicted) {
 
 std::string exact_number(int64_t value) {
   std::string digits = std::to_string(value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value));
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, ",");
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<size_t>(at), 1, ',');
   return (value < 0 ? "-" : "") + digits;
 }
 

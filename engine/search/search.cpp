@@ -15,6 +15,7 @@
 #include "engine/plan/memory_limit.h"
 #include "engine/search/layer_bound.h"
 #include "engine/search/neighbours.h"
+#include "engine/search/open_candidates.h"
 #include "engine/search/search_record.h"
 #include "engine/search/usual_strategies.h"
 
@@ -23,7 +24,10 @@ namespace shardscope {
 namespace {
 
 constexpr size_t fastest_count = 10;
-// Candidates that are planned before bounds are compared again: the same for any number of threads.
+// By SearchLevel: what its candidates are bounded by next; those of the last two are planned.
+constexpr ProfileKind profile_kinds[] = {ProfileKind::undivided, ProfileKind::proportional, ProfileKind::coarse,
+                                         ProfileKind::own};
+// Likewise how many before bounds are compared again: the same for any number of threads.
 constexpr size_t round_sizes[] = {65536, 8192, 1024, 128, 8, 8};
 // Likewise between rounds, of what looks best so far.
 constexpr size_t dive_sizes[] = {0, 0, 0, 64, 2, 2};
@@ -37,13 +41,6 @@ constexpr double likely_time = 1.03, likely_memory = 1.05;
 // Estimates of memory above the limit by this much are planned last.
 constexpr double unlikely_memory = 1.1;
 
-double value_of(const Found& found, SearchObjective objective) {
-  return objective == SearchObjective::memory ? found.memory_bytes : found.seconds;
-}
-double value_of(const Bound& bound, SearchObjective objective) {
-  return objective == SearchObjective::memory ? bound.memory_bytes : bound.seconds;
-}
-
 class Search {
  public:
   Search(const SearchRequest& request, std::stop_token stop, const std::function<void(const SearchProgress&)>& progress)
@@ -56,9 +53,7 @@ class Search {
         bounds_(request.plan, request.devices),
         layers_(request.plan, request.devices),
         all_(candidates(model_limits(request.plan.config), request.devices, request.fixed)),
-        open_(no_level, std::set<Open, Before>(Before{request.objective})),
-        known_(all_.size()),
-        levels_(all_.size(), no_level) {
+        open_(all_.size(), request.objective) {
     constexpr double none = std::numeric_limits<double>::infinity();
     const int64_t known = memory_limit(request.plan.config.sharding, layers_.prices());
     memory_limit_ = std::min(known > 0 ? static_cast<double>(known) : none, request.at_most_memory.value_or(none));
@@ -71,12 +66,13 @@ class Search {
     const auto is_over = [this] { return ending_.stop_requested() && !stopped_.stop_requested(); };
     result_.space.candidates = static_cast<int64_t>(all_.size());
     for (size_t i = 0; i < all_.size(); ++i)
-      consider({bounds_.of(all_[i]), static_cast<int>(i), rank_of(all_[i].strategy)}, at_once);
+      consider({bounds_.of(all_[i]), static_cast<int>(i), rank_of(all_[i].strategy)}, SearchLevel::at_once);
     try {
       plan_usual(is_over);
       int64_t rounds = 0, next_dive = dives_apart;
-      for (Level level = lowest(); level != no_level && !is_over(); level = lowest()) {
-        advance(level, round_sizes[level]);
+      for (SearchLevel level = open_.first_level(); level != SearchLevel::none && !is_over();
+           level = open_.first_level()) {
+        advance(level, round_sizes[static_cast<size_t>(level)]);
         // Plans of what looks best so far, long before all else is known: by them others are left out.
         if (++rounds == next_dive) {
           dive(level);
@@ -91,14 +87,14 @@ class Search {
     }
     // Of a round that was ended, what was planned until then.
     for (const auto& [index, planned] : record_.plans) {
-      if (levels_[static_cast<size_t>(index)] == no_level) continue;
-      take(index);
+      if (!open_.has(index)) continue;
+      open_.take(index);
       keep(planned);
     }
     report();
     double least = std::numeric_limits<double>::infinity();
-    for (const std::set<Open, Before>& of_level : open_) {
-      for (const Open& left : of_level) {
+    for (const OpenCandidates::Ordered& of_level : open_.by_level()) {
+      for (const OpenCandidate& left : of_level) {
         if (is_beaten(left.bound)) {
           ++result_.space.dominated;
           continue;
@@ -122,14 +118,6 @@ class Search {
     if (!done.stop_requested()) ending_.request_stop();
   }
 
-  // How much is known of a candidate: bounds.h; layer_bound.h, by layers on one device; for all sizes of microbatches;
-  // coarse; by its own layers; likewise, and its memory is probably above the limit.
-  enum Level : uint8_t { at_once, undivided, for_all_sizes, coarsely, by_layers, unlikely, no_level };
-  struct Open {
-    Bound bound;
-    int index = 0;
-    int64_t rank = 0;
-  };
   // Of candidates with equal bounds first those with short rings, of which a profile is quick, and with tensor
   // parallelism over a node; those with the same profile together.
   int64_t rank_of(const StrategyConfig& s) const {
@@ -138,56 +126,19 @@ class Search {
     return (((s.context << 14 | unlike) << 14 | s.expert) << 14 | s.microbatch_size) << 1 |
            (s.sequence_parallel ? 0 : 1);
   }
-  struct Before {
-    SearchObjective objective;
-    bool operator()(const Open& a, const Open& b) const {
-      const double one = value_of(a.bound, objective), two = value_of(b.bound, objective);
-      if (one != two) return one < two;
-      if (a.rank != b.rank) return a.rank < b.rank;
-      const double other = objective == SearchObjective::memory ? a.bound.seconds : a.bound.memory_bytes,
-                   another = objective == SearchObjective::memory ? b.bound.seconds : b.bound.memory_bytes;
-      if (other != another) return other < another;
-      return a.index < b.index;
-    }
-  };
-
   // Into those that are open, or out of the space.
-  void consider(const Open& candidate, Level level) {
-    if (level == by_layers && candidate.bound.likely_bytes > memory_limit_ * unlikely_memory) level = unlikely;
-    known_[static_cast<size_t>(candidate.index)] = candidate;
+  void consider(const OpenCandidate& candidate, SearchLevel level) {
+    if (level == SearchLevel::by_layers && candidate.bound.likely_bytes > memory_limit_ * unlikely_memory)
+      level = SearchLevel::unlikely;
+    open_.know(candidate);
     if (candidate.bound.memory_bytes > memory_limit_) ++result_.space.too_large;
     else if (candidate.bound.seconds > time_limit_) ++result_.space.too_slow;
-    else reopen(candidate, level);
+    else open_.put(candidate, level);
   }
 
-  void reopen(const Open& candidate, Level level) {
-    known_[static_cast<size_t>(candidate.index)] = candidate;
-    levels_[static_cast<size_t>(candidate.index)] = level;
-    open_[level].insert(candidate);
-  }
-
-  Open take(int index) {
-    Level& level = levels_[static_cast<size_t>(index)];
-    const Open open = known_[static_cast<size_t>(index)];
-    open_[level].erase(open);
-    level = no_level;
-    return open;
-  }
-
-  // The level that has the candidate with the lowest bound; those that are unlikely last.
-  Level lowest() const {
-    Level lowest = no_level;
-    for (const Level level : {at_once, undivided, for_all_sizes, coarsely, by_layers}) {
-      if (open_[level].empty()) continue;
-      if (lowest == no_level || Before{request_.objective}(*open_[level].begin(), *open_[lowest].begin()))
-        lowest = level;
-    }
-    return lowest == no_level && !open_[unlikely].empty() ? unlikely : lowest;
-  }
-
-  void dive(Level from) {
-    for (const Level level : {coarsely, by_layers}) {
-      if (level != from) advance(level, dive_sizes[level]);
+  void dive(SearchLevel from) {
+    for (const SearchLevel level : {SearchLevel::coarse, SearchLevel::by_layers}) {
+      if (level != from) advance(level, dive_sizes[static_cast<size_t>(level)]);
     }
   }
 
@@ -198,7 +149,7 @@ class Search {
   void plan_usual(const IsOver& is_over) {
     std::map<int64_t, std::vector<int>> usual;  // by stages
     std::vector<int> frugal;
-    for (const Open& open : open_[at_once]) {
+    for (const OpenCandidate& open : open_.of(SearchLevel::at_once)) {
       const StrategyConfig& strategy = strategy_of(open.index);
       if (!is_usual(strategy, request_.plan.machine)) continue;
       usual[strategy.pipeline].push_back(open.index);
@@ -216,15 +167,15 @@ class Search {
           of_stages, [&](int index) { return best >= 0 && has_equal_layers(strategy_of(index), strategy_of(best)); });
       if (start == of_stages.end()) start = std::ranges::min_element(of_stages, {}, frugality);
       best = improved_by_bounds(*start, of_stages);
-      if (has_level(best, by_layers)) promising.push_back(best);
+      if (is_by_layers(best)) promising.push_back(best);
     }
-    sort_by_bounds(promising);
+    open_.sort(promising);
     plan_first(promising, usual_round, is_over);
     if (!found_.empty()) return;
-    std::erase_if(frugal, [&](int index) { return has_level(index, no_level); });
+    std::erase_if(frugal, [&](int index) { return !open_.has(index); });
     frugal.resize(std::min(frugal.size(), usual_count));
     tighten_by_layers(frugal);
-    std::erase_if(frugal, [&](int index) { return !has_level(index, by_layers); });
+    std::erase_if(frugal, [&](int index) { return !is_by_layers(index); });
     plan_first(frugal, usual_round, [&] { return !found_.empty() || is_over(); });
   }
 
@@ -232,8 +183,8 @@ class Search {
   // own layers: first what is probably within the memory.
   int improved_by_bounds(int from, const std::vector<int>& among) {
     const auto rank = [&](int index) {
-      const Bound& bound = known_[static_cast<size_t>(index)].bound;
-      const double excess = has_level(index, by_layers) ? 0 : std::max(bound.likely_bytes, bound.memory_bytes);
+      const Bound& bound = open_.bound_of(index);
+      const double excess = is_by_layers(index) ? 0 : std::max(bound.likely_bytes, bound.memory_bytes);
       return std::tuple(excess, value_of(bound, request_.objective), index);
     };
     tighten_by_layers({from});
@@ -251,20 +202,15 @@ class Search {
 
   // Those of which less is known.
   void tighten_by_layers(std::vector<int> indices) {
-    std::erase_if(indices, [&](int index) { return levels_[static_cast<size_t>(index)] >= by_layers; });
-    work_on(indices, [&](const std::vector<Open>& taken) { tighten(taken, coarsely); });
+    std::erase_if(indices, [&](int index) { return open_.level_of(index) >= SearchLevel::by_layers; });
+    work_on(indices, [&](const std::vector<OpenCandidate>& taken) { tighten(taken, SearchLevel::coarse); });
   }
   bool may_be_better(int index, double value) const {
-    return value_of(known_[static_cast<size_t>(index)].bound, request_.objective) < value;
+    return value_of(open_.bound_of(index), request_.objective) < value;
   }
 
   const StrategyConfig& strategy_of(int index) const { return all_[static_cast<size_t>(index)].strategy; }
-  bool has_level(int index, Level level) const { return levels_[static_cast<size_t>(index)] == level; }
-  void sort_by_bounds(std::vector<int>& indices) const {
-    std::ranges::sort(indices, [&](int a, int b) {
-      return Before{request_.objective}(known_[static_cast<size_t>(a)], known_[static_cast<size_t>(b)]);
-    });
-  }
+  bool is_by_layers(int index) const { return open_.level_of(index) == SearchLevel::by_layers; }
 
   // These before all others, so many at a time, until `is_enough` before one of the rounds; without those that cannot
   // be better than the best by then.
@@ -276,7 +222,7 @@ class Search {
       std::vector<int> round(next.begin(), next.end());
       std::erase_if(round, [&](int index) { return !may_be_better(index, best_value()); });
       if (round.empty()) continue;
-      work_on(round, [&](const std::vector<Open>& taken) { plan(taken); });
+      work_on(round, [&](const std::vector<OpenCandidate>& taken) { plan(taken); });
       report();
     }
   }
@@ -296,10 +242,10 @@ class Search {
     const int from = (*next)->index;
     const double least = value_of(*best.front(), request_.objective);
     std::vector<int> changes = neighbours_of(all_[static_cast<size_t>(from)], all_);
-    std::erase_if(changes, [&](int index) { return has_level(index, no_level) || !may_be_better(index, least); });
+    std::erase_if(changes, [&](int index) { return !open_.has(index) || !may_be_better(index, least); });
     tighten_by_layers(changes);
-    std::erase_if(changes, [&](int index) { return !has_level(index, by_layers) || !may_be_better(index, least); });
-    sort_by_bounds(changes);
+    std::erase_if(changes, [&](int index) { return !is_by_layers(index) || !may_be_better(index, least); });
+    open_.sort(changes);
     plan_first(changes, change_round, [&] { return best_value() < least || is_over(); });
     // A better one goes on from there; what is left here is known by its bounds.
     if (best_value() >= least && !is_over()) improved_.insert(from);
@@ -314,40 +260,40 @@ class Search {
   // Takes these; what is cancelled is open again.
   template <class Work>
   void work_on(std::span<const int> indices, const Work& work) {
-    std::vector<Level> levels;
-    std::vector<Open> taken;
+    std::vector<SearchLevel> levels;
+    std::vector<OpenCandidate> taken;
     for (const int index : indices) {
-      levels.push_back(levels_[static_cast<size_t>(index)]);
-      taken.push_back(take(index));
+      levels.push_back(open_.level_of(index));
+      taken.push_back(open_.take(index));
     }
     try {
       work(taken);
     } catch (const Cancelled&) {
-      for (size_t i = 0; i < taken.size(); ++i) reopen(taken[i], levels[i]);
+      for (size_t i = 0; i < taken.size(); ++i) open_.put(taken[i], levels[i]);
       throw;
     }
   }
 
   // The first candidates of a level go to the next one; of the last they are planned.
-  void advance(Level level, size_t size) {
+  void advance(SearchLevel level, size_t size) {
     std::vector<int> round;
-    const std::set<Open, Before>& open = open_[level];
+    const OpenCandidates::Ordered& open = open_.of(level);
     for (auto next = open.begin(); next != open.end() && round.size() < size;) {
-      const Open first = *next++;
+      const OpenCandidate first = *next++;
       if (is_beaten(first.bound)) {
-        take(first.index);
+        open_.take(first.index);
         ++result_.space.dominated;
-      } else if (request_.heuristic && level >= by_layers &&
+      } else if (request_.heuristic && level >= SearchLevel::by_layers &&
                  is_beaten(first.bound.scaled(likely_time, likely_memory))) {
-        take(first.index);
+        open_.take(first.index);
         ++result_.space.dropped;
         least_dropped_ = std::min(least_dropped_, value_of(first.bound, request_.objective));
       } else {
         round.push_back(first.index);
       }
     }
-    work_on(round, [&](const std::vector<Open>& taken) {
-      if (level >= by_layers) plan(taken);
+    work_on(round, [&](const std::vector<OpenCandidate>& taken) {
+      if (level >= SearchLevel::by_layers) plan(taken);
       else tighten(taken, level);
     });
   }
@@ -383,18 +329,15 @@ class Search {
     return found_.size() < fastest_count ? std::numeric_limits<double>::infinity() : found_[fastest_count - 1].seconds;
   }
 
-  void tighten(std::vector<Open> round, Level level) {
-    const ProfileKind kind = level == at_once         ? ProfileKind::undivided
-                             : level == undivided     ? ProfileKind::proportional
-                             : level == for_all_sizes ? ProfileKind::coarse
-                                                      : ProfileKind::own;
-    std::vector<Open*> unknown;
-    for (Open& open : round) {
-      if (!record_.bounds.contains({open.index, level})) unknown.push_back(&open);
+  void tighten(std::vector<OpenCandidate> round, SearchLevel level) {
+    const ProfileKind kind = profile_kinds[static_cast<size_t>(level)];
+    std::vector<OpenCandidate*> unknown;
+    for (OpenCandidate& open : round) {
+      if (!record_.bounds.contains({open.index, static_cast<int>(level)})) unknown.push_back(&open);
     }
     // One of each profile first, so that no two threads make the same.
     std::map<std::string, int> firsts;
-    for (const Open* open : unknown)
+    for (const OpenCandidate* open : unknown)
       firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], kind), open->index);
     std::vector<int> profiles;
     for (const auto& [key, index] : firsts) profiles.push_back(index);
@@ -406,14 +349,15 @@ class Search {
       const Candidate& candidate = all_[static_cast<size_t>(unknown[i]->index)];
       bounds[i] = layers_.of(candidate, kind, memory_limit_, enough);
     });
-    for (size_t i = 0; i < unknown.size(); ++i) record_.bounds[{unknown[i]->index, level}] = bounds[i];
-    for (Open& open : round) {
-      const Bound& bound = record_.bounds.at({open.index, level});
+    for (size_t i = 0; i < unknown.size(); ++i)
+      record_.bounds[{unknown[i]->index, static_cast<int>(level)}] = bounds[i];
+    for (OpenCandidate& open : round) {
+      const Bound& bound = record_.bounds.at({open.index, static_cast<int>(level)});
       open.bound.seconds = std::max(open.bound.seconds, bound.seconds);
       open.bound.memory_bytes = std::max(open.bound.memory_bytes, bound.memory_bytes);
       open.bound.likely_bytes = bound.likely_bytes;
     }
-    for (const Open& open : round) consider(open, static_cast<Level>(level + 1));
+    for (const OpenCandidate& open : round) consider(open, static_cast<SearchLevel>(static_cast<int>(level) + 1));
   }
 
   // Whether no plan of these bounds can be on the front or among the fastest.
@@ -425,9 +369,9 @@ class Search {
     });
   }
 
-  void plan(const std::vector<Open>& round) {
+  void plan(const std::vector<OpenCandidate>& round) {
     std::vector<int> unknown;
-    for (const Open& open : round) {
+    for (const OpenCandidate& open : round) {
       if (!record_.plans.contains(open.index)) unknown.push_back(open.index);
     }
     std::vector<std::optional<std::optional<Found>>> planned(unknown.size());
@@ -447,7 +391,7 @@ class Search {
       throw;
     }
     record();
-    for (const Open& open : round) keep(record_.plans.at(open.index));
+    for (const OpenCandidate& open : round) keep(record_.plans.at(open.index));
   }
 
   void keep(const std::optional<Found>& planned) {
@@ -462,14 +406,8 @@ class Search {
     }
   }
 
-  int64_t open_count() const {
-    int64_t count = 0;
-    for (const std::set<Open, Before>& of_level : open_) count += std::ssize(of_level);
-    return count;
-  }
-
   void report() const {
-    if (progress_) progress_({result_.space.candidates - open_count(), result_.space.candidates, &found_});
+    if (progress_) progress_({result_.space.candidates - open_.count(), result_.space.candidates, &found_});
   }
 
   // `least`: of the open candidates.
@@ -499,10 +437,8 @@ class Search {
   Bounds bounds_;
   LayerBounds layers_;
   std::vector<Candidate> all_;
-  std::vector<std::set<Open, Before>> open_;  // by level
-  std::vector<Open> known_;                   // by index, of those that are open
-  std::vector<Level> levels_;                 // by index; no_level: not open
-  std::set<int> improved_;                    // of which all single changes have been tried
+  OpenCandidates open_;
+  std::set<int> improved_;  // of which all single changes have been tried
   double memory_limit_ = 0, time_limit_ = 0;
   std::vector<Found> found_;                                        // within the limits, by time
   std::optional<Found> nearest_;                                    // above them, the smallest

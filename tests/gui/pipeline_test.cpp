@@ -320,7 +320,7 @@ class PipelineTest : public QObject {
       const std::optional<MeasuredStep> measured = measured_step(plan(), times);
       QVERIFY(measured);
       const TimelineRow row{1, 1, &measured->ranks[1].track};
-      QCOMPARE(step_facts(plan(), &trace, row, received).contains("It waited for rank 0"), waits);
+      QCOMPARE(step_facts(plan(), &trace, row, received, {}).contains("It waited for rank 0"), waits);
       const int slice = row.track->slices_of(received).first;
       QCOMPARE(slice_tip(workspace(), plan(), &trace, row, slice).contains("waited for rank 0"), waits);
     }
