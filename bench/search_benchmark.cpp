@@ -1,15 +1,19 @@
 // search_benchmark FILE DEVICES MACHINE SECONDS [NUMBER=VALUE ...]: what a search knows of its candidates, and what
 // knowing it takes. First the time of each level of bounds over a sample of the space, one thread. Then a search of so
 // many seconds, and for each of its fastest and of its front which share of the plan's time and memory each bound has,
-// and what is left open.
+// what is left open, and how many candidates each level of bounds leaves that may be faster than the best, one thread.
 
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <limits>
+#include <map>
 #include <set>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "engine/config/parse.h"
 #include "engine/machine/chosen_machine.h"
@@ -112,6 +116,39 @@ void print_open(const SearchRequest& request, const SearchRecord& record, double
   }
 }
 
+void print_left(const SearchRequest& request, double best) {
+  const Bounds bounds(request.plan, request.devices);
+  LayerBounds layers(request.plan, request.devices);
+  const std::vector<Candidate> all = candidates(model_limits(request.plan.config), request.devices, request.fixed);
+  const int64_t memory = memory_limit(request.plan.config.sharding, layers.prices());
+  const double limit = memory > 0 ? static_cast<double>(memory) : std::numeric_limits<double>::infinity();
+  std::vector<const Candidate*> left;
+  for (const Candidate& candidate : all) left.push_back(&candidate);
+  const auto leave = [&](const char* level, const std::function<Bound(const Candidate&)>& bound_of) {
+    const double took = seconds_of([&] {
+      std::erase_if(left, [&](const Candidate* candidate) {
+        const Bound bound = bound_of(*candidate);
+        return bound.memory_bytes > limit || bound.seconds >= best;
+      });
+    });
+    fmt::print("{:>8} left {:<12} {:8.2f} s\n", left.size(), level, took);
+  };
+  fmt::print("that may be faster than the best\n");
+  leave("at once", [&](const Candidate& candidate) { return bounds.of(candidate); });
+  const std::pair<const char*, ProfileKind> kinds[] = {{"undivided", ProfileKind::undivided},
+                                                       {"proportional", ProfileKind::proportional},
+                                                       {"coarse", ProfileKind::coarse},
+                                                       {"own", ProfileKind::own}};
+  for (const auto& [name, kind] : kinds) {
+    // Those that share a profile, and what it is made of, together.
+    std::map<std::string, std::vector<const Candidate*>> by_profile;
+    for (const Candidate* candidate : left) by_profile[layers.profiles().key_of(*candidate, kind)].push_back(candidate);
+    left.clear();
+    for (const auto& [key, sharing] : by_profile) left.insert(left.end(), sharing.begin(), sharing.end());
+    leave(name, [&](const Candidate& candidate) { return layers.of(candidate, kind, limit, best); });
+  }
+}
+
 int run(int count, char** arguments) {
   if (count < 5) {
     fmt::print(stderr, "search_benchmark FILE DEVICES MACHINE SECONDS [NUMBER=VALUE ...]\n");
@@ -134,6 +171,7 @@ int run(int count, char** arguments) {
   fmt::print("front\n");
   print_shares(request, result.front);
   if (!result.fastest.empty()) print_open(request, record, result.fastest.front().seconds);
+  if (!result.fastest.empty()) print_left(request, result.fastest.front().seconds);
   return 0;
 }
 

@@ -389,8 +389,10 @@ class RunControlTest : public QObject {
 
   void a_run_that_does_not_end_at_once_is_ended_by_force() {
     QVERIFY(QFile(path("arguments.stubborn")).open(QIODevice::WriteOnly));
+    server_->close();
     end_process();
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
+    QVERIFY(server_->listen(path("socket")));
     QVERIFY(QFile(path("running")).open(QIODevice::WriteOnly));
     run_->start(plan_);
     QLocalSocket* client = nullptr;
