@@ -13,7 +13,7 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
+#include <vector>
 
 #include "engine/config/parse.h"
 #include "engine/machine/chosen_machine.h"
@@ -70,14 +70,13 @@ void print_shares(const SearchRequest& request, const std::vector<Found>& list) 
   const Bounds bounds(request.plan, request.devices);
   LayerBounds layers(request.plan, request.devices);
   for (const Found& found : list) {
-    const Bound of[] = {bounds.of(found.candidate), layers.of(found.candidate, ProfileKind::undivided),
-                        layers.of(found.candidate, ProfileKind::proportional),
-                        layers.of(found.candidate, ProfileKind::coarse), layers.of(found.candidate, ProfileKind::own)};
+    std::vector<Bound> of = {bounds.of(found.candidate)};
+    for (const ProfileKind kind : profile_kinds) of.push_back(layers.of(found.candidate, kind));
     fmt::print("{:9.4g} s {:7.2f} GB  time", found.seconds, found.memory_bytes / 1e9);
     for (const Bound& bound : of) fmt::print(" {:.3f}", bound.seconds / found.seconds);
     fmt::print("  memory");
     for (const Bound& bound : of) fmt::print(" {:.3f}", bound.memory_bytes / found.memory_bytes);
-    fmt::print(" likely {:.3f}  {}\n", of[4].likely_bytes / found.memory_bytes, text_of(found.candidate));
+    fmt::print(" likely {:.3f}  {}\n", of.back().likely_bytes / found.memory_bytes, text_of(found.candidate));
   }
 }
 
@@ -135,17 +134,15 @@ void print_left(const SearchRequest& request, double best) {
   };
   fmt::print("that may be faster than the best\n");
   leave("at once", [&](const Candidate& candidate) { return bounds.of(candidate); });
-  const std::pair<const char*, ProfileKind> kinds[] = {{"undivided", ProfileKind::undivided},
-                                                       {"proportional", ProfileKind::proportional},
-                                                       {"coarse", ProfileKind::coarse},
-                                                       {"own", ProfileKind::own}};
-  for (const auto& [name, kind] : kinds) {
+  const char* names[] = {"undivided", "proportional", "coarse", "own"};
+  for (const ProfileKind kind : profile_kinds) {
     // Those that share a profile, and what it is made of, together.
     std::map<std::string, std::vector<const Candidate*>> by_profile;
     for (const Candidate* candidate : left) by_profile[layers.profiles().key_of(*candidate, kind)].push_back(candidate);
     left.clear();
     for (const auto& [key, sharing] : by_profile) left.insert(left.end(), sharing.begin(), sharing.end());
-    leave(name, [&](const Candidate& candidate) { return layers.of(candidate, kind, limit, best); });
+    leave(names[static_cast<size_t>(kind)],
+          [&](const Candidate& candidate) { return layers.of(candidate, kind, limit, best); });
   }
 }
 

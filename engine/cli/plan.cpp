@@ -96,9 +96,8 @@ void add_plan(CLI::App& app, CommandLine& line) {
             "they run beside computation; `exposed_by_axes`: the former by mesh axes"},
            {"causes",
             "what the stage that works longest is busy with or waits for, by cause: `cause`, `seconds`, which add up "
-            "to "
-            "those of the step, of communication `hidden_seconds` beside computation and what it is mostly `behind`, "
-            "`wire_bytes`, and the `count` of instructions"},
+            "to those of the step, of communication `hidden_seconds` beside computation and what it is mostly "
+            "`behind`, `wire_bytes`, and the `count` of instructions"},
            {"work", "by stage: what instructions take, each alone, by family and mesh axes: `seconds` and `count`"},
            {"stack, evidence",
             "the software stack; the number of published measurements of its machine; `time_error` and, where memory "

@@ -170,7 +170,7 @@ std::string prediction_text(const Plan& plan) {
   if (const PredictedRange bytes = memory_range(plan))
     text += fmt::format("\nMemory between {} and {} by the mean error of such measurements, {}",
                         bytes_text(bytes->first), bytes_text(bytes->second), share_text(evidence.memory_error));
-  else if (evidence.measurements > 0) text += fmt::format("\nMemory unverified: 0 of these measurements have it");
+  else if (evidence.measurements > 0) text += "\nMemory unverified: 0 of these measurements have it";
   return text + "\n";
 }
 

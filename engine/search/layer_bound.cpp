@@ -32,7 +32,7 @@ class StrategyBound {
       scale_ = rows_share_ * summing_error;
       if (profile.has_experts) scale_ *= share_of_whole_rows(profile.rows_of_expert * rows);
     }
-    if (moves.traffic && kind != ProfileKind::own) add_moves(moves);
+    if (moves.traffic) add_moves(moves);
     const std::vector<std::string>& order = strategy_.order.empty() ? default_order() : strategy_.order;
     for (size_t i = order.size(); i-- > 0 && order[i] != "pipeline";) devices_inside_ *= degree(strategy_, order[i]);
   }
@@ -51,7 +51,7 @@ class StrategyBound {
   }
 
  private:
-  bool is_of_all_sizes() const { return kind_ <= ProfileKind::proportional; }
+  bool is_of_all_sizes() const { return shardscope::is_of_all_sizes(kind_); }
 
   // Of one layer of a group, whichever it is.
   PartWork of_layer(const std::vector<PartWork>& works, size_t group) const {
@@ -401,8 +401,8 @@ Bound LayerBounds::of(const Candidate& candidate, ProfileKind kind, double limit
     return layer_bound(*profile, kind, candidate, chunks, microbatches, moves, limit, prices_, orders_);
   };
   Bound bound = bound_with({});
-  const bool is_of_one = kind == ProfileKind::proportional || kind == ProfileKind::coarse;
-  if (is_of_one && s.replicas() > 1 && bound.memory_bytes <= limit && bound.seconds < enough) {
+  const bool lacks_moves = kind == ProfileKind::proportional || kind == ProfileKind::coarse;
+  if (lacks_moves && bound.memory_bytes <= limit && bound.seconds < enough) {
     if (const ReplicaTraffic* traffic = profiles_.traffic_of(candidate))
       bound = bound_with({traffic, replica_rates(s)});
   }

@@ -286,7 +286,7 @@ LayerProfiles::LoweredStep LayerProfiles::lowered(const Candidate& candidate, St
   return step;
 }
 std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, ProfileKind kind) {
-  const bool is_ideal = kind <= ProfileKind::proportional, coarse = kind != ProfileKind::own;
+  const bool is_ideal = is_of_all_sizes(kind), coarse = kind != ProfileKind::own;
   StrategyConfig strategy = candidate.strategy;
   if (is_ideal) strategy.microbatch_size = rows_;
   if (coarse) {

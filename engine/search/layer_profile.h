@@ -31,6 +31,11 @@ enum class ProfileKind : uint8_t {
   own
 };
 
+// From the loosest to the closest.
+inline constexpr ProfileKind profile_kinds[] = {ProfileKind::undivided, ProfileKind::proportional, ProfileKind::coarse,
+                                                ProfileKind::own};
+inline bool is_of_all_sizes(ProfileKind kind) { return kind <= ProfileKind::proportional; }
+
 // A training step as written of a shortened network (repeated_layers.h), for one stage that has all of it.
 struct LayerProfile {
   std::vector<EqualLayers> layers;
@@ -95,7 +100,7 @@ class LayerProfiles {
   bool is_of_kept_layers(const ShortenedGraph& graph) const;
   const Shortened& shortened(const ResolvedRun& run, const TokenBlocks& blocks);
   std::shared_ptr<const TrainingGraph> training(const ResolvedRun& run, const std::set<std::string>& kept);
-  // Of the machine; of an ideal one for `parts` where there are several.
+  // Of the machine where `parts` is 0; else of an ideal one for so many (whole_step.h).
   std::shared_ptr<const MachinePrices> prices(const Mesh& mesh, double parts);
   ResolvedRun run_with(const RunConfig& config, int64_t rows);
   struct LoweredStep;

@@ -24,10 +24,8 @@ namespace shardscope {
 namespace {
 
 constexpr size_t fastest_count = 10;
-// By SearchLevel: what its candidates are bounded by next; those of the last two are planned.
-constexpr ProfileKind profile_kinds[] = {ProfileKind::undivided, ProfileKind::proportional, ProfileKind::coarse,
-                                         ProfileKind::own};
-// Likewise how many before bounds are compared again: the same for any number of threads.
+// By SearchLevel how many candidates are bounded by the next of profile_kinds, or planned, before bounds are compared
+// again: the same for any number of threads.
 constexpr size_t round_sizes[] = {65536, 8192, 1024, 128, 8, 8};
 // Likewise between rounds, of what looks best so far.
 constexpr size_t dive_sizes[] = {0, 0, 0, 64, 2, 2};
@@ -126,6 +124,7 @@ class Search {
     return (((s.context << 14 | unlike) << 14 | s.expert) << 14 | s.microbatch_size) << 1 |
            (s.sequence_parallel ? 0 : 1);
   }
+
   // Into those that are open, or out of the space.
   void consider(const OpenCandidate& candidate, SearchLevel level) {
     if (level == SearchLevel::by_layers && candidate.bound.likely_bytes > memory_limit_ * unlikely_memory)
@@ -324,8 +323,7 @@ class Search {
   // Seconds from which a closer bound leaves out nothing more that the result speaks of: in a search that ends in time,
   // of the gap.
   double slower_than_needed() const {
-    if (request_.budget_seconds && request_.objective != SearchObjective::memory && !found_.empty())
-      return found_.front().seconds;
+    if (request_.budget_seconds && request_.objective != SearchObjective::memory) return best_value();
     return found_.size() < fastest_count ? std::numeric_limits<double>::infinity() : found_[fastest_count - 1].seconds;
   }
 

@@ -229,6 +229,7 @@ class CommunicatorTest : public QObject {
     QTest::newRow("messages, 3 ranks") << "messages" << 3;
     QTest::newRow("messages, 4 ranks") << "messages" << 4;
     QTest::newRow("world, 1 rank") << "world" << 1;
+    QTest::newRow("world, 4 ranks") << "world" << 4;
     QTest::newRow("world, 8 ranks") << "world" << 8;
     QTest::newRow("abort, 4 ranks") << "abort" << 4;
     QTest::newRow("abort on hosts, 4 ranks") << "abort on hosts" << 4;
@@ -249,7 +250,8 @@ class CommunicatorTest : public QObject {
 
   void ranks_of_several_hosts_keep_the_laws_data() {
     QTest::addColumn<QString>("layout");
-    for (const char* layout : {"01", "0011", "0101", "0001", "0112", "01201201"}) QTest::newRow(layout) << layout;
+    for (const char* layout : {"01", "0011", "0101", "0001", "0112", "00001111", "01201201"})
+      QTest::newRow(layout) << layout;
   }
 
   void ranks_of_several_hosts_keep_the_laws() {

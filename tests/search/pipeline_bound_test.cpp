@@ -49,10 +49,9 @@ SearchRequest published_request(const std::string& model, const std::vector<std:
 // Each bound of a candidate is at most its plan's.
 void check_bounds(const SearchRequest& request, const Bounds& bounds, LayerBounds& layers, const Candidate& candidate,
                   const Found& found) {
-  const Bound of[] = {bounds.of(candidate), layers.of(candidate, ProfileKind::undivided),
-                      layers.of(candidate, ProfileKind::proportional), layers.of(candidate, ProfileKind::coarse),
-                      layers.of(candidate, ProfileKind::own)};
-  for (size_t i = 0; i < std::size(of); ++i) {
+  std::vector<Bound> of = {bounds.of(candidate)};
+  for (const ProfileKind kind : profile_kinds) of.push_back(layers.of(candidate, kind));
+  for (size_t i = 0; i < of.size(); ++i) {
     const std::string text =
         fmt::format("{} {}, bound {}: {} s of {}, {} bytes of {}", request.plan.config.stack, text_of(candidate), i,
                     of[i].seconds, found.seconds, of[i].memory_bytes, found.memory_bytes);

@@ -97,9 +97,9 @@ class SearchTest : public QObject {
     LayerBounds layers(request.plan, request.devices);
     for (const Found& found : all) {
       const Candidate& candidate = found.candidate;
-      for (const Bound& bound : {bounds.of(candidate), layers.of(candidate, ProfileKind::undivided),
-                                 layers.of(candidate, ProfileKind::proportional),
-                                 layers.of(candidate, ProfileKind::coarse), layers.of(candidate, ProfileKind::own)}) {
+      std::vector<Bound> of = {bounds.of(candidate)};
+      for (const ProfileKind kind : profile_kinds) of.push_back(layers.of(candidate, kind));
+      for (const Bound& bound : of) {
         QVERIFY2(bound.seconds <= found.seconds * (1 + 1e-9), text_of(candidate).c_str());
         QVERIFY2(bound.memory_bytes <= found.memory_bytes, text_of(candidate).c_str());
       }
