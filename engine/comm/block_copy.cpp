@@ -87,17 +87,77 @@ int64_t copy_runs(const CallPart& part, std::byte* destination, Stride destinati
   return part.piece_bytes();
 }
 
-int64_t copy_counted_rows(const CallPart& part, int64_t destination_offset, const std::byte* source) {
-  int64_t moved = 0;
+namespace {
+
+// visit(offset in the array, row, offset in the row, bytes) for each block of counted rows of the piece at `first`.
+template <class Visit>
+void visit_counted_rows(const CallPart& part, const int32_t* counted, int64_t first, int64_t stride,
+                        const Visit& visit) {
   for (int64_t row = 0; row < part.rows && part.block_bytes > 0; ++row) {
     for (int64_t block = 0; block < part.run; block += part.block_bytes) {
-      const int64_t to = destination_offset + row * part.destination_stride.row + block;
-      const int32_t* counts = part.received_rows + to / part.block_bytes * part.row_groups;
+      const int64_t offset = first + row * stride + block;
+      const int32_t* counts = counted + offset / part.block_bytes * part.row_groups;
       const int64_t rows = std::accumulate(counts, counts + part.row_groups, int64_t{0});
-      moved += copy_bytes(part.destination + to, source + row * part.source_stride.row + block,
-                          std::min(rows * part.row_bytes, part.block_bytes));
+      visit(offset, row, block, std::clamp<int64_t>(rows * part.row_bytes, 0, part.block_bytes));
     }
   }
+}
+
+template <class Visit>
+void visit_sent_rows(const CallPart& part, int receiver, const Visit& visit) {
+  visit_counted_rows(part, part.sent_rows, receiver * part.source_block, part.source_stride.row, visit);
+}
+
+template <class Visit>
+void visit_received_rows(const CallPart& part, int sender, const Visit& visit) {
+  visit_counted_rows(part, part.received_rows, sender * part.destination_block, part.destination_stride.row, visit);
+}
+
+}  // namespace
+
+int64_t copy_piece(const CallPart& part, int sender, const std::byte* source) {
+  if (!part.received_rows)
+    return copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride, source,
+                     part.source_stride);
+  int64_t moved = 0;
+  visit_received_rows(part, sender, [&](int64_t to, int64_t row, int64_t block, int64_t bytes) {
+    moved += copy_bytes(part.destination + to, source + row * part.source_stride.row + block, bytes);
+  });
+  return moved;
+}
+
+int64_t sent_bytes(const CallPart& part, int receiver) {
+  if (!part.sent_rows) return part.piece_bytes();
+  int64_t sum = 0;
+  visit_sent_rows(part, receiver, [&](int64_t, int64_t, int64_t, int64_t bytes) { sum += bytes; });
+  return sum;
+}
+
+int64_t received_bytes(const CallPart& part, int sender) {
+  if (!part.received_rows) return part.piece_bytes();
+  int64_t sum = 0;
+  visit_received_rows(part, sender, [&](int64_t, int64_t, int64_t, int64_t bytes) { sum += bytes; });
+  return sum;
+}
+
+int64_t pack_piece(const CallPart& part, int receiver, std::byte* message) {
+  if (!part.sent_rows)
+    return copy_runs(part, message, part.packed(), part.source + receiver * part.source_block, part.source_stride);
+  int64_t moved = 0;
+  visit_sent_rows(part, receiver, [&](int64_t from, int64_t, int64_t, int64_t bytes) {
+    moved += copy_bytes(message + moved, part.source + from, bytes);
+  });
+  return moved;
+}
+
+int64_t unpack_piece(const CallPart& part, int sender, const std::byte* message) {
+  if (!part.received_rows)
+    return copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride, message,
+                     part.packed());
+  int64_t moved = 0;
+  visit_received_rows(part, sender, [&](int64_t to, int64_t, int64_t, int64_t bytes) {
+    moved += copy_bytes(part.destination + to, message + moved, bytes);
+  });
   return moved;
 }
 

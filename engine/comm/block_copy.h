@@ -18,8 +18,16 @@ namespace shardscope {
 [[nodiscard]] int64_t copy_runs(const CallPart& part, std::byte* destination, Stride destination_stride,
                                 const std::byte* source, Stride source_stride);
 
-// The same of an all-to-all of counted rows, to where the destination has the piece; rows that are not counted stay.
-[[nodiscard]] int64_t copy_counted_rows(const CallPart& part, int64_t destination_offset, const std::byte* source);
+// The same of the piece that member `sender` has at `source`, to where the destination has it; of counted rows no
+// others, which stay.
+[[nodiscard]] int64_t copy_piece(const CallPart& part, int sender, const std::byte* source);
+
+// A piece as it is in a message, contiguous, of counted rows these alone: its bytes, on both sides the same; filled
+// from the source, for a member; taken from it to the destination.
+int64_t sent_bytes(const CallPart& part, int receiver);
+int64_t received_bytes(const CallPart& part, int sender);
+[[nodiscard]] int64_t pack_piece(const CallPart& part, int receiver, std::byte* message);
+[[nodiscard]] int64_t unpack_piece(const CallPart& part, int sender, const std::byte* message);
 
 // destination[i] = ((sources[0][i] + sources[1][i]) + sources[2][i]) + ... for each i < count, in one pass over memory;
 // or their maximum. The destination may be one of the sources. Sums of bf16 are taken in f32 and rounded once.

@@ -115,9 +115,12 @@ CallPart lay_out(const CallPlace& place, const CollectivePart& argument, int siz
   part.destination_stride = strides(gathered, low, high, element);
   if (splits) part.source_block = block_stride(shape, split, piece[split], element);
   if (concats) part.destination_block = block_stride(gathered, concat, piece[concat], element);
-  if (place.kind == CallKind::all_to_all && argument.received_rows) {
+  if (place.kind == CallKind::all_to_all && (argument.received_rows || argument.sent_rows)) {
+    if (!argument.received_rows || !argument.sent_rows)
+      place.fail("rows are counted on one side", "sent_rows and received_rows are both given, or neither");
     if (high != 1 || shape.size() < 3)
       place.fail("counted rows of " + to_string(shape), "dimensions 0 and 1 are exchanged");
+    part.sent_rows = argument.sent_rows;
     part.received_rows = argument.received_rows;
     part.row_groups = argument.row_groups;
     part.row_bytes = product(shape, 3, shape.size()) * element;

@@ -32,8 +32,9 @@ struct CallPart {
   int64_t source_block = 0, destination_block = 0;
 
   // All-to-all of counted rows: block i of the destination, of block_bytes, begins with as many rows of row_bytes as
-  // received_rows[i * row_groups] and the next row_groups - 1 numbers say, and runs are whole blocks. Else nullptr.
-  const int32_t* received_rows = nullptr;
+  // received_rows[i * row_groups] and the next row_groups - 1 numbers say, one of the source likewise by sent_rows, and
+  // runs are whole blocks. Else nullptr.
+  const int32_t *sent_rows = nullptr, *received_rows = nullptr;
   int64_t row_groups = 1, row_bytes = 0, block_bytes = 0;
 
   int64_t piece_bytes() const { return outer * rows * run; }

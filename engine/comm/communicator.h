@@ -20,9 +20,9 @@ namespace shardscope {
 //   all_to_all      both; rank i sends block j of split_dim to rank j, which stores it as block i of concat_dim
 //   all_reduce      same shape; source may be the destination
 //   permute         same shape; zeros where nobody sends
-// An all_to_all between dimensions 0 and 1 may be given how many rows along dimension 2 it has to move: `received_rows`
-// of the destination's, for each of its (dimension 0, dimension 1) as many numbers as there are `row_groups`, which add
-// up. Other rows of the destination then hold anything. Between hosts they move all the same.
+// An all_to_all between dimensions 0 and 1 may be given how many rows along dimension 2 it has to move: `sent_rows` of
+// the source's and `received_rows` of the destination's, for each (dimension 0, dimension 1) as many numbers as there
+// are `row_groups`, which add up. No others move, and other rows of the destination then hold anything.
 //
 // Sums are taken in the order of ranks, so results do not depend on timing or bucketing. f32 and bf16 are summed, in
 // f32; of f32 and i32 the maximum is taken.
@@ -34,7 +34,7 @@ struct CollectivePart {
   int split_dim = -1;
   int concat_dim = -1;
   Reduction reduction = Reduction::sum;
-  const int32_t* received_rows = nullptr;  // read when the call finishes
+  const int32_t *sent_rows = nullptr, *received_rows = nullptr;  // both or neither; read from start to finish
   int64_t row_groups = 1;
 };
 

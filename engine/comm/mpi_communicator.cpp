@@ -130,7 +130,7 @@ class MpiCommunicator final : public CollectiveCommunicator {
             },
             blocks_of(bytes));
       }
-      case CallKind::all_to_all:
+      case CallKind::all_to_all: return exchange_pieces(operation);
       case CallKind::reduce_scatter: {
         const int64_t bytes = pack(operation, size());
         return exchange_segments(operation, blocks_of(bytes), blocks_of(bytes));
@@ -155,9 +155,8 @@ class MpiCommunicator final : public CollectiveCommunicator {
     switch (operation.call.kind) {
       case CallKind::all_gather:
       case CallKind::all_to_all:
-        for (int sender = 0; sender < size(); ++sender) {
-          unpack(operation, sender, sender * piece_bytes(operation.call));
-        }
+        for (int64_t sender = 0, first = 0; sender < size(); ++sender)
+          first += unpack(operation, static_cast<int>(sender), first);
         return;
       case CallKind::permute:
         if (operation.call.sender_to(member_) >= 0) unpack(operation, 0, 0);
@@ -173,6 +172,29 @@ class MpiCommunicator final : public CollectiveCommunicator {
     return bytes;
   }
 
+  // Straight from each member to each: pieces of their own lengths where rows are counted.
+  void exchange_pieces(MpiOperation& operation) {
+    const std::vector<CallPart>& parts = operation.call.parts;
+    std::vector<Segment> outgoing, incoming;
+    Segment out, in;
+    for (int member = 0; member < size(); ++member) {
+      out = {out.first + out.bytes, 0};
+      in = {in.first + in.bytes, 0};
+      for (const CallPart& part : parts) {
+        out.bytes += sent_bytes(part, member);
+        in.bytes += received_bytes(part, member);
+      }
+      outgoing.push_back(out);
+      incoming.push_back(in);
+    }
+    resize(operation, out.first + out.bytes, in.first + in.bytes);
+    pack_all(operation, size());
+    const auto of = [](const std::vector<Segment>& segments) {
+      return [&segments](int peer) { return segments[static_cast<size_t>(peer)]; };
+    };
+    exchange_segments(operation, of(outgoing), of(incoming));
+  }
+
   // The part of a packed all-reduce that a member sums.
   Segment chunk_of(const CollectiveCall& call, int member) const {
     const int64_t element = byte_size(call.dtype);
@@ -186,15 +208,19 @@ class MpiCommunicator final : public CollectiveCommunicator {
     const CollectiveCall& call = operation.call;
     const int64_t bytes = piece_bytes(call);
     resize(operation, bytes * receivers, bytes * size());
+    pack_all(operation, receivers);
+    return bytes;
+  }
+
+  static void pack_all(MpiOperation& operation, int receivers) {
     std::byte* next = operation.sent.data();
     for (int receiver = 0; receiver < receivers; ++receiver) {
-      for (const CallPart& part : call.parts) {
-        operation.count_moved(
-            copy_runs(part, next, part.packed(), part.source + receiver * part.source_block, part.source_stride));
-        next += part.piece_bytes();
+      for (const CallPart& part : operation.call.parts) {
+        const int64_t bytes = pack_piece(part, receiver, next);
+        operation.count_moved(bytes);
+        next += bytes;
       }
     }
-    return bytes;
   }
 
   static void resize(MpiOperation& operation, int64_t sent_bytes, int64_t received_bytes) {
@@ -227,12 +253,15 @@ class MpiCommunicator final : public CollectiveCommunicator {
         copy_bytes(operation.received.data() + to.first, operation.sent.data() + from.first, to.bytes));
   }
 
-  void unpack(MpiOperation& operation, int sender, int64_t first) {
+  // Returns how many bytes of `received` these were.
+  int64_t unpack(MpiOperation& operation, int sender, int64_t first) {
+    int64_t next = first;
     for (const CallPart& part : operation.call.parts) {
-      operation.count_moved(copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
-                                      operation.received.data() + first, part.packed()));
-      first += part.piece_bytes();
+      const int64_t bytes = unpack_piece(part, sender, operation.received.data() + next);
+      operation.count_moved(bytes);
+      next += bytes;
     }
+    return next - first;
   }
 
   void reduce_pieces(MpiOperation& operation) {

@@ -99,18 +99,20 @@ MpiStages HostsCommunicator::all_gather(Round& round) {
 MpiStages HostsCommunicator::exchange_pieces(Round& round) {
   publish(round);
   arrive(round);
-  const int64_t bytes = round.piece_bytes();
-  for (int other = 0; bytes > 0 && other < size(); ++other) {
+  int64_t received = 0, sent = 0;
+  for (int other = 0; other < size(); ++other) {
     if (is_here(other)) continue;
-    if (round.sends(other, member_)) {
-      round.incoming.push_back({other, static_cast<int64_t>(round.incoming.size()) * bytes, bytes});
+    if (const int64_t bytes = round.sends(other, member_) ? round.bytes_from(other) : 0; bytes > 0) {
+      round.incoming.push_back({other, received, bytes});
+      received += bytes;
     }
-    if (round.sends(member_, other)) {
-      round.outgoing.push_back({other, static_cast<int64_t>(round.outgoing.size()) * bytes, bytes});
+    if (const int64_t bytes = round.sends(member_, other) ? round.bytes_for(other) : 0; bytes > 0) {
+      round.outgoing.push_back({other, sent, bytes});
+      sent += bytes;
     }
   }
-  round.sent.resize(static_cast<size_t>(bytes) * round.outgoing.size());
-  round.received.resize(static_cast<size_t>(bytes) * round.incoming.size());
+  round.sent.resize(static_cast<size_t>(sent));
+  round.received.resize(static_cast<size_t>(received));
   for (const Round::Message& message : round.outgoing) pack(round, message.member, round.sent.data() + message.first);
   post(round);
   co_await Await::finish;
@@ -209,19 +211,17 @@ void HostsCommunicator::post(Round& round) {
 // What this rank has for `receiver`, contiguous.
 void HostsCommunicator::pack(Round& round, int receiver, std::byte* to) {
   for (size_t i = round.first; i < round.last; ++i) {
-    const CallPart& part = round.part(i);
-    round.count_moved(
-        copy_runs(part, to, part.packed(), part.source + receiver * part.source_block, part.source_stride));
-    to += part.piece_bytes();
+    const int64_t bytes = pack_piece(round.part(i), receiver, to);
+    round.count_moved(bytes);
+    to += bytes;
   }
 }
 
 void HostsCommunicator::unpack(Round& round, int sender, const std::byte* from) {
   for (size_t i = round.first; i < round.last; ++i) {
-    const CallPart& part = round.part(i);
-    round.count_moved(copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride, from,
-                                part.packed()));
-    from += part.piece_bytes();
+    const int64_t bytes = unpack_piece(round.part(i), sender, from);
+    round.count_moved(bytes);
+    from += bytes;
   }
 }
 
@@ -229,8 +229,7 @@ void HostsCommunicator::unpack(Round& round, int sender, const std::byte* from) 
 void HostsCommunicator::take_piece(Round& round, int sender) {
   for (size_t i = round.first; i < round.last; ++i) {
     const CallPart& part = round.part(i);
-    round.count_moved(copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
-                                source(round, sender, i) + member_ * part.source_block, part.source_stride));
+    round.count_moved(copy_piece(part, sender, source(round, sender, i) + member_ * part.source_block));
   }
 }
 

@@ -50,7 +50,7 @@ struct HostsWorld {
 // sources of each, of more than 8 KiB:
 //
 //   all-gather      (H + p) n                  packed, sent to each other host, taken
-//   all-to-all      (3 (p - h) + h) n / p      of other hosts packed, sent and unpacked
+//   all-to-all      (3 (p - h) + h) n / p      of other hosts packed, sent and unpacked; of counted rows these alone
 //   permute         n, and 2 n more where the receiver is on another host
 //   reduce-scatter  (h + H) n / p, and (h + 1) n / p more for each member of another host whose sum it sends
 //   all-reduce      as reduce-scatter, and (1 + (H - 1) / p) n

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/comm/block_copy.h"
 #include "engine/comm/mpi_hosts_communicator.h"
 #include "engine/comm/mpi_operation.h"
 
@@ -36,6 +37,16 @@ class HostsCommunicator::Round final : public MpiOperation {
   int64_t piece_bytes() const {
     int64_t bytes = 0;
     for (size_t i = first; i < last; ++i) bytes += part(i).piece_bytes();
+    return bytes;
+  }
+  int64_t bytes_for(int receiver) const {
+    int64_t bytes = 0;
+    for (size_t i = first; i < last; ++i) bytes += sent_bytes(part(i), receiver);
+    return bytes;
+  }
+  int64_t bytes_from(int sender) const {
+    int64_t bytes = 0;
+    for (size_t i = first; i < last; ++i) bytes += received_bytes(part(i), sender);
     return bytes;
   }
   void check_signatures() const { table_.check_signatures(slot(), call); }

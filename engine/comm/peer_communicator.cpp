@@ -182,14 +182,8 @@ void PeerCommunicator::take_pieces(Operation& operation, const CallPart& part) {
     case CallKind::all_to_all: {
       for (int step = 0; step < size(); ++step) {
         int sender = (member_ + step) % size();  // not all from the same one at the same time
-        if (part.received_rows) {
-          operation.count_moved(copy_counted_rows(part, sender * part.destination_block,
-                                                  sources_[static_cast<size_t>(sender)] + member_ * part.source_block));
-          continue;
-        }
         operation.count_moved(
-            copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
-                      sources_[static_cast<size_t>(sender)] + member_ * part.source_block, part.source_stride));
+            copy_piece(part, sender, sources_[static_cast<size_t>(sender)] + member_ * part.source_block));
       }
       return;
     }

@@ -34,8 +34,7 @@ class SelfCommunicator final : public CollectiveCommunicator {
     check_aborted();
     for (const CallPart& part : operation.call.parts) {
       if (part.source == part.destination || !operation.call.sends(0)) continue;
-      operation.count_moved(
-          copy_runs(part, part.destination, part.destination_stride, part.source, part.source_stride));
+      operation.count_moved(copy_piece(part, 0, part.source));
     }
   }
 

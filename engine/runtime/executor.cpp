@@ -393,6 +393,7 @@ std::unique_ptr<Executor::BoundInstruction> Executor::bind_start(const Collectiv
     part.reduction = collective.reduction;
     if (collective.counted) {
       const TensorView counts = view(collective.operands.at(2), microbatch);
+      part.sent_rows = view(collective.operands.at(1), microbatch).i32();
       part.received_rows = counts.i32();
       part.row_groups = counts.shape.back();
     }

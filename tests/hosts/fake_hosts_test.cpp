@@ -63,6 +63,30 @@ class FakeHostsTest : public QObject {
     QVERIFY(result.errors.contains("host b: ranks "));
   }
 
+  void experts_on_other_hosts_get_their_tokens() {
+    const FakeHosts hosts;
+    QTemporaryDir folder;
+    const QString file = folder.filePath("run.json"), one = folder.filePath("one"), two = folder.filePath("two");
+    write(file, R"({
+  "version": 2,
+  "model": {"name": "huggingface", "path": ")" SHARDSCOPE_SOURCE_DIR R"(/presets/models/mixtral_tiny"},
+  "strategy": {"data": 2, "expert": 2, "order": ["expert", "data"]},
+  "data": {"kind": "synthetic_lm", "batch_size": 8, "seed": 0, "sequence_length": 16},
+  "optimizer": {"name": "adamw", "learning_rate": 0.001},
+  "seed": 0,
+  "steps": 3,
+  "deterministic": true
+})");
+    const ProgramResult plan = shardrun({"plan", file, "--json"});
+    QVERIFY2(plan.output.contains("all-to-all"), qPrintable(plan.errors));
+    const ProgramResult alone = shardrun({"train", file, "--jsonl", one});
+    QVERIFY2(alone.code == 0, qPrintable(alone.errors));
+    const ProgramResult apart = shardrun(QStringList{"train", file, "--jsonl", two} + hosts.options("a:2,b:2"));
+    QVERIFY2(apart.code == 0, qPrintable(apart.errors));
+    QVERIFY2(are_near(losses(two), losses(one)), qPrintable(apart.output));
+    QCOMPARE(hosts.left(), QStringList());
+  }
+
   void a_program_whose_path_has_spaces_and_colons_trains_on_hosts() {
     const FakeHosts hosts;
     QTemporaryDir folder;

@@ -13,6 +13,7 @@
 #include "engine/comm/peer_communicator.h"
 #include "tests/base/errors_of.h"
 #include "tests/comm/channel_checks.h"
+#include "tests/comm/counted_rows_checks.h"
 #include "tests/comm/ticket_checks.h"
 
 // Started by a person or by ctest, this runs itself under mpirun; started by mpirun, it is a rank.
@@ -28,6 +29,8 @@ void check_messages() {
   const std::unique_ptr<Communicator> cut = make_mpi_communicator(1000), whole = make_mpi_communicator();
   check_all(*cut, arena, 24, Transport::messages());
   check_all(*whole, arena, 24, Transport::messages());
+  check_counted_rows(*cut, arena, Transport::messages());
+  check_counted_rows(*whole, arena, Transport::messages());
   check_tickets(*cut, arena, 1, 40, Transport::messages());
   check_tickets(*whole, arena, 1, 40, Transport::messages());
   check_channels(*cut, arena, 1, 1, 5, Transport::messages());
@@ -57,6 +60,7 @@ void check_hosts(int rank, std::string_view layout) {
   RankWorld world = make_world(*mpi, static_cast<int64_t>(arena_bytes));
   require(dynamic_cast<HostsCommunicator*>(world.communicator.get()) != nullptr, "several hosts");
   check_all(*world.communicator, world.arena, 24, Transport::on(hosts));
+  check_counted_rows(*world.communicator, world.arena, Transport::on(hosts));
   std::unique_ptr<Communicator> here = world.communicator->split(hosts[static_cast<size_t>(rank)], rank);
   require(dynamic_cast<PeerCommunicator*>(here.get()) != nullptr, "a group of one host shares memory alone");
   check_random_cases(*here, world.arena, 8, 8);
