@@ -112,10 +112,8 @@ QString MemoryCurveView::position_text(int position) const {
 }
 
 double MemoryCurveView::highest() const {
-  constexpr double farthest_limit = 2;  // of what is held; a limit further off is not drawn
   const double held = std::max({1.0, double(arena().bytes), double(curve_->totals[static_cast<size_t>(curve_->peak)])});
-  const auto limit = double(plan_->memory_limit_bytes);
-  return 1.06 * (limit < farthest_limit * held ? std::max(held, limit) : held);
+  return highest_drawn(held, plan_->memory_limit_bytes);
 }
 
 double MemoryCurveView::y_of(double bytes) const { return body().bottom() - bytes / highest() * body().height(); }

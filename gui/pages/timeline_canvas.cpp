@@ -14,6 +14,7 @@
 #include "gui/look/in_picture.h"
 #include "gui/look/key_help.h"
 #include "gui/pages/no_plan.h"
+#include "viz/paint/memory_curve.h"
 #include "viz/paint/timeline_image.h"
 
 namespace shardscope {
@@ -58,6 +59,7 @@ void TimelineCanvas::show_prediction(Prediction prediction) {
   plan_ = std::move(prediction.plan);
   rows_.clear();
   predicted_ = std::move(prediction.stages);
+  memory_.clear();
   measured_.reset();
   trace_.reset();
   found_ = {};
@@ -66,6 +68,11 @@ void TimelineCanvas::show_prediction(Prediction prediction) {
   lay_out();
   show_all();
   take_step();
+}
+
+void TimelineCanvas::show_memory(std::vector<MemoryTrack> memory) {
+  memory_ = std::move(memory);
+  lay_out();
 }
 
 void TimelineCanvas::show_measured(std::shared_ptr<const MeasuredStep> measured,
@@ -140,7 +147,7 @@ void TimelineCanvas::lay_out() {
   const QFontMetrics metrics(small_font());
   left_ = least_left;
   for (const Row& row : rows_) {
-    const auto [title, detail, is_late] = title_of(row);
+    const auto [title, detail, is_warning] = title_of(row);
     left_ = std::max(left_, metrics.horizontalAdvance(title) + beside_title + 3);
     const int most = is_in_picture(*this) ? QWIDGETSIZE_MAX : std::max(left_, most_left);
     left_ = std::clamp(metrics.horizontalAdvance(detail) + beside_title + 3, left_, most);
@@ -165,6 +172,7 @@ void TimelineCanvas::add_predicted(int stage, int device) {
   rows_.push_back({-1, stage, &predicted.track, {}, false, device, &predicted});
   for (const PredictedStep::Stream& stream : predicted.streams)
     rows_.push_back({-1, stage, &stream.track, qt(stream.name), stream.is_behind_passes, device, &predicted});
+  rows_.push_back({-1, stage, &predicted.track, {}, false, device, &predicted, true});
 }
 
 QSize TimelineCanvas::minimumSizeHint() const {
@@ -269,6 +277,17 @@ void TimelineCanvas::paint_heading(QPainter& painter) const {
 
 TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
   const bool is_piped = predicted_->size() > 1;
+  if (row.is_memory) {
+    const MemoryTrack* memory = memory_of(row);
+    const int64_t held = memory ? memory->held() : 0, limit = plan_->memory_limit_bytes;
+    return {row.device >= 0 ? tr("memory, device %1").arg(row.device)
+            : is_piped      ? tr("memory, stage %1").arg(row.stage)
+                            : tr("memory"),
+            !memory     ? QString()
+            : limit > 0 ? tr("%1 of %2").arg(qt(bytes_text(double(held))), qt(bytes_text(double(limit))))
+                        : qt(bytes_text(double(held))),
+            limit > 0 && held > limit};
+  }
   if (!row.stream.isEmpty()) {
     const PartSeconds sum = row.track->seconds(0, row.track->end());
     const double hidden = sum[size_t(TimePart::hidden)], exposed = sum[size_t(TimePart::transfer)];
@@ -295,7 +314,7 @@ TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
 }
 
 std::optional<int> TimelineCanvas::device_of(const Row& row) const {
-  const std::optional<int> device = plan_ && row.stream.isEmpty() ? workspace_.selection.device() : std::nullopt;
+  const std::optional<int> device = plan_ && row.is_of_time() ? workspace_.selection.device() : std::nullopt;
   if (!device || *device >= plan_->mesh.device_count()) return std::nullopt;
   const bool is_of = row.device >= 0 ? row.device == *device
                      : row.rank >= 0 ? row.rank == *device
@@ -306,9 +325,9 @@ std::optional<int> TimelineCanvas::device_of(const Row& row) const {
 void TimelineCanvas::paint_title(QPainter& painter, size_t index) const {
   const Row& row = rows_[index];
   const QRectF place = row_place(index);
-  const auto [title, detail, is_late] = title_of(row);
+  const auto [title, detail, is_warning] = title_of(row);
   const bool is_selected = device_of(row).has_value();
-  painter.setPen(is_selected ? theme().accent : is_late ? theme().warning : theme().text);
+  painter.setPen(is_selected ? theme().accent : is_warning ? theme().warning : theme().text);
   const QRectF room(4, place.y(), left_ - beside_title, place.height());
   if (place.height() < two_lines) {
     painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, title);
@@ -323,6 +342,7 @@ void TimelineCanvas::paint_title(QPainter& painter, size_t index) const {
 
 void TimelineCanvas::paint_row(QPainter& painter, size_t index, QImage& image) const {
   const Row& row = rows_[index];
+  if (row.is_memory) return paint_memory(painter, index);
   const QRectF place = row_place(index);
   const double ratio = painter.device()->devicePixelRatioF();
   const QSize pixels(std::max(1, int(std::lround(place.width() * ratio))),
@@ -348,6 +368,22 @@ void TimelineCanvas::paint_row(QPainter& painter, size_t index, QImage& image) c
     const double a = std::max(place.left(), x_at(from.start)), b = std::min(place.right(), x_at(to.end));
     painter.drawRect(QRectF(a - 1, place.y(), std::max(2.0, b - a + 2), place.height()));
   }
+}
+
+const MemoryTrack* TimelineCanvas::memory_of(const Row& row) const {
+  return row.is_memory && !memory_.empty() ? &memory_[size_t(row.stage)] : nullptr;
+}
+
+void TimelineCanvas::paint_memory(QPainter& painter, size_t index) const {
+  const QRectF place = row_place(index);
+  painter.fillRect(place, theme().window);
+  if (const MemoryTrack* memory = memory_of(rows_[index])) {
+    const int64_t most = std::ranges::max(memory_, {}, &MemoryTrack::held).held(), limit = plan_->memory_limit_bytes;
+    const MemoryInk ink{mix(category_color(MemoryCategory::activations, theme()), theme().window, 0.25), theme().error,
+                        memory->held() > limit ? theme().error : theme().muted};
+    paint_memory_track(painter, place, *memory, begin(), end(), highest_drawn(double(most), limit), limit, ink);
+  }
+  paint_title(painter, index);
 }
 
 void TimelineCanvas::paint_labels(QPainter& painter, size_t index) const {
@@ -423,6 +459,8 @@ TimelineCanvas::Hit TimelineCanvas::hit(const QPointF& point) const {
 
 QString TimelineCanvas::tip_at(const QPointF& point) {
   const Hit at = hit(point);
+  if (const MemoryTrack* memory = at.row ? memory_of(*at.row) : nullptr; memory && point.x() >= left_)
+    return memory_tip(*plan_, *memory, time_at(point.x()));
   if (at.row && at.slice >= 0) return slice_tip(workspace_, *plan_, trace_.get(), *at.row, at.slice);
   return at.row && at.row->device >= 0 && point.x() < left_ ? device_tip(*plan_, at.row->device) : QString();
 }

@@ -17,9 +17,9 @@
 namespace shardscope {
 
 // The picture of the page: a row for each stage as predicted, which is that of each of its devices and has the number
-// of the selected one, with its streams; the same for devices on request; and beneath it a row for each rank (or for
-// the extremes of each stage) as measured, each drawn from a TimelineTrack. A click selects the step, and the rank as
-// the device.
+// of the selected one, with its streams and, beneath them, what its devices hold; the same for devices on request; and
+// beneath it a row for each rank (or for the extremes of each stage) as measured, each drawn from a TimelineTrack. A
+// click selects the step, and the rank as the device.
 class TimelineCanvas : public TimeCanvas {
   Q_OBJECT
  public:
@@ -35,6 +35,8 @@ class TimelineCanvas : public TimeCanvas {
   // Without a plan: nothing. What was measured goes, unless it is the plan that is shown, in other colours.
   void show_prediction(Prediction prediction);
   const PredictedStages& predicted() const { return predicted_; }
+  // Of the plan that is shown, by stage; until they are known their rows are empty.
+  void show_memory(std::vector<MemoryTrack> memory);
   void show_measured(std::shared_ptr<const MeasuredStep> measured, std::shared_ptr<const TraceMessage> trace);
   void set_folded(bool folded);
   // Have rows of their own, in this order; those that the plan's mesh does not have are left out.
@@ -44,6 +46,7 @@ class TimelineCanvas : public TimeCanvas {
   using Row = TimelineRow;
   const std::vector<Row>& rows() const { return rows_; }
   QString title(size_t row) const { return title_of(rows_[row]).title; }
+  QString detail(size_t row) const { return title_of(rows_[row]).detail; }
   // Where a row's time is drawn, in widget coordinates.
   QRectF row_place(size_t row) const;
   // The row in which a stage is best seen: of the selected device, else of any rank, else as predicted.
@@ -80,7 +83,7 @@ class TimelineCanvas : public TimeCanvas {
   };
   struct RowTitle {
     QString title, detail;
-    bool is_late = false;
+    bool is_warning = false;
   };
   struct Hit {
     const Row* row = nullptr;
@@ -98,6 +101,7 @@ class TimelineCanvas : public TimeCanvas {
   int phases_height() const;
   double row_top(size_t row) const;
   Hit hit(const QPointF& point) const;
+  const MemoryTrack* memory_of(const Row& row) const;  // null: not known yet, or a row of something else
   const TrackSlice& slice_of(const Hit& hit) const { return hit.row->track->slices()[size_t(hit.slice)]; }
   void paint_phases(QPainter& painter) const;
   QString heading() const;
@@ -108,6 +112,7 @@ class TimelineCanvas : public TimeCanvas {
   QString instruction_label(const Instruction& instruction) const;
   QString label_of(const TrackSlice& slice, int stage, double room) const;
   void paint_row(QPainter& painter, size_t row, QImage& image) const;
+  void paint_memory(QPainter& painter, size_t row) const;
   void paint_labels(QPainter& painter, size_t row) const;
   void paint_found(QPainter& painter) const;
   std::vector<LegendEntry> legend() const;
@@ -120,6 +125,7 @@ class TimelineCanvas : public TimeCanvas {
   std::shared_ptr<const MeasuredStep> measured_;
   std::shared_ptr<const TraceMessage> trace_;
   TimelineColors colors_;
+  std::vector<MemoryTrack> memory_;  // by stage
   bool folded_ = false;
   std::vector<int> devices_;  // on request
   std::vector<Row> rows_;     // predicted ones first

@@ -53,7 +53,8 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
       canvas_(new TimelineCanvas(workspace, this)),
       facts_(new QLabel(this)),
       builder_(new TimelineBuilder(this)),
-      prediction_([this](TimelineCanvas::Prediction made) { show_prediction(std::move(made)); }) {
+      prediction_([this](TimelineCanvas::Prediction made) { show_prediction(std::move(made)); }),
+      memory_([this](std::vector<MemoryTrack> made) { canvas_->show_memory(std::move(made)); }) {
   setObjectName("timeline");
   setAccessibleName(tr("Predicted and measured time of one training step"));
   filled(bordered(new QVBoxLayout(this), {0, 4, 0, 0}, 2), {make_bar(), search_, {canvas_, 1}, facts_});
@@ -168,9 +169,13 @@ void TimelinePage::take_plan() {
 }
 
 void TimelinePage::show_prediction(TimelineCanvas::Prediction prediction) {
+  const bool is_other = plan_ != prediction.plan;
   plan_ = prediction.plan;
   canvas_->show_prediction(std::move(prediction));
   search_->show_plan(plan_);
+  if (is_other) memory_.cancel();
+  if (is_other && plan_)
+    memory_.make([plan = plan_](const std::stop_token& stop) { return memory_tracks(*plan, stop); });
   take_measurements();
 }
 

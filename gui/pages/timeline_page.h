@@ -24,7 +24,7 @@ class TimelinePage : public QWidget, public Page {
   explicit TimelinePage(Workspace& workspace, QWidget* parent = nullptr);
   TimelineCanvas* canvas() const { return canvas_; }
   // What is predicted or the chosen training step is being made ready to be drawn.
-  bool is_settled() const override { return !prediction_.is_busy() && !builder_->is_busy(); }
+  bool is_settled() const override { return !prediction_.is_busy() && !memory_.is_busy() && !builder_->is_busy(); }
   void begin_picture(const Page* seen) override;  // with lanes of the same devices
 
  protected:
@@ -60,9 +60,10 @@ class TimelinePage : public QWidget, public Page {
   QLabel* facts_;
   TimelineBuilder* builder_;
   Background<TimelineCanvas::Prediction> prediction_;
-  std::shared_ptr<const Plan> plan_;  // that is drawn
-  std::vector<Place> places_;         // of what was found, as it is walked through; made when it is first
-  int current_ = -1;                  // of these
+  Background<std::vector<MemoryTrack>> memory_;  // of the plan that is drawn
+  std::shared_ptr<const Plan> plan_;             // that is drawn
+  std::vector<Place> places_;                    // of what was found, as it is walked through; made when it is first
+  int current_ = -1;                             // of these
 };
 
 }  // namespace shardscope

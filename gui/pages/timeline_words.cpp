@@ -126,6 +126,16 @@ QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessa
   return lines.join('\n');
 }
 
+QString memory_tip(const Plan& plan, const MemoryTrack& memory, double seconds) {
+  const QString in_use = QObject::tr("In use: %1").arg(qt(bytes_text(double(memory.at(seconds)))));
+  const QString holds =
+      plan.stack.runs_here() ? QObject::tr("arena: %1") : QObject::tr("at the peak, with the allocator: %1");
+  const QString held = holds.arg(qt(bytes_text(double(memory.held()))));
+  const int64_t limit = plan.memory_limit_bytes;
+  return in_use + '\n' + held +
+         (limit > 0 ? '\n' + QObject::tr("a device has %1").arg(qt(bytes_text(double(limit)))) : QString());
+}
+
 QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRow& row, int position,
                    const std::optional<ExposedWait>& exposed) {
   const SequenceInstructions steps = plan.instructions(row.stage);
@@ -178,7 +188,7 @@ QString range_facts(std::span<const TimelineRow> all_rows, std::pair<double, dou
   PartSeconds sum{};
   int64_t slices = 0, rows = 0;
   for (const TimelineRow& row : all_rows) {
-    if ((is_measured && row.rank < 0) || !row.stream.isEmpty() || row.device >= 0) continue;
+    if ((is_measured && row.rank < 0) || !row.is_of_time() || row.device >= 0) continue;
     const PartSeconds part = row.track->seconds(from, to);
     for (size_t i = 0; i < time_parts; ++i) sum[i] += part[i];
     const auto [first, last] = row.track->slices_in(from, to);

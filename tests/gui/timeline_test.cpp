@@ -79,7 +79,7 @@ class TimelineTest : public WindowCase {
     run.receive(trace_of(plan(), TraceChoice::latest, 7, 10));
     run.receive(trace_of(plan(), TraceChoice::slowest, 3, 30));
     run.receive(trace_of(plan(), TraceChoice::median, 5, 20));
-    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() == 9, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() == 10, patience);
   }
 
   // Inside the slice of a plan step, in widget coordinates.
@@ -104,8 +104,8 @@ class TimelineTest : public WindowCase {
   void cleanup() { close_window(); }
 
   void before_a_run_there_is_the_prediction_and_what_to_do() {
-    QCOMPARE(canvas()->rows().size(), size_t{1});
-    QCOMPARE(canvas()->rows()[0].rank, -1);
+    QCOMPARE(canvas()->rows().size(), size_t{2});
+    QVERIFY(canvas()->rows()[0].rank == -1 && canvas()->rows()[0].is_of_time() && canvas()->rows()[1].is_memory);
     QVERIFY2(facts().contains("Train"), qPrintable(facts()));
     QVERIFY(!page()->findChild<QComboBox*>("timelineStep")->isVisible());
   }
@@ -139,10 +139,10 @@ class TimelineTest : public WindowCase {
   void the_stage_of_the_selected_device_is_marked_and_seen() {
     open_window(compiled_plans(), made::piped_gpt(4, 2, 1, 4), {1280, 900});
     QVERIFY(window_->show_page("timeline"));
-    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() == 2, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() == 4, patience);
     selection().select_device(3);
     QVERIFY(plan().stage_of(3) == 1);
-    QCOMPARE(canvas()->title(1), QString("device 3, stage 1"));
+    QCOMPARE(canvas()->title(2), QString("device 3, stage 1"));
     QCOMPARE(canvas()->title(0), QString("predicted, stage 0"));
   }
 
@@ -192,30 +192,31 @@ class TimelineTest : public WindowCase {
   void a_device_has_lanes_while_it_is_asked_for_by_field_or_key() {
     open_window(compiled_plans(), made::piped_gpt(4, 2, 1, 4), {1280, 900});
     QVERIFY(window_->show_page("timeline"));
-    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() == 2, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() == 4, patience);
     auto* field = page()->findChild<QLineEdit*>("timelineDevices");
     canvas()->setFocus();
     QTest::keyClick(canvas(), Qt::Key_L);
     QVERIFY(field->hasFocus());
     QTest::keyClicks(field, "3, 99");
-    QCOMPARE(canvas()->rows().size(), size_t{3});
-    QCOMPARE(canvas()->title(2), QString("device 3, stage 1"));
+    QCOMPARE(canvas()->rows().size(), size_t{6});
+    QCOMPARE(canvas()->title(4), QString("device 3, stage 1"));
+    QCOMPARE(canvas()->title(5), QString("memory, device 3"));
     QTest::keyClicks(field, " x");
     QTest::keyClick(field, Qt::Key_Return);
     QCOMPARE(field->text(), QString("3, 99"));
     canvas()->setFocus();
-    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(2, 0));
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(4, 0));
     QCOMPARE(selection().device(), std::optional(3));
     selection().select_device(2);
     QTest::keyClick(canvas(), Qt::Key_L);
-    QCOMPARE(canvas()->rows().size(), size_t{4});
-    QCOMPARE(canvas()->title(3), QString("device 2, stage 0"));
+    QCOMPARE(canvas()->rows().size(), size_t{8});
+    QCOMPARE(canvas()->title(6), QString("device 2, stage 0"));
     const QString measured_range = [&] {
       QTest::keyClick(canvas(), Qt::Key_M);
       return facts();
     }();
     QTest::keyClick(canvas(), Qt::Key_L);
-    QCOMPARE(canvas()->rows().size(), size_t{3});
+    QCOMPARE(canvas()->rows().size(), size_t{6});
     QCOMPARE(facts(), measured_range);
     TimelinePage pictured(workspace());
     pictured.begin_picture(page());
@@ -248,6 +249,31 @@ class TimelineTest : public WindowCase {
     }
   }
 
+  void memory_beneath_a_stage_says_what_is_held_of_what_a_device_has() {
+    for (const bool fits : {true, false}) {
+      RunConfig config = load_preset("llama_tiny");
+      config.sharding.mode = LayoutMode::as_written;
+      config.machine =
+          fits ? machine_choice("dgx_h100") : R"({"name": "dgx_h100", "device": {"memory_bytes": 1000000}})";
+      config.stack = "\"megatron\"";
+      open_window(compiled_plans(), config, {1280, 900});
+      QVERIFY(window_->show_page("timeline"));
+      QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled() && canvas()->rows().size() > 1, patience);
+      const size_t row = canvas()->rows().size() - 1;
+      QVERIFY(canvas()->rows()[row].is_memory);
+      const QString held = QString::fromStdString(bytes_text(double(plan().totals.device_bytes)));
+      QVERIFY2(canvas()->detail(row).startsWith(held + " of "), qPrintable(canvas()->detail(row) + ", not " + held));
+      const QImage image = canvas()->grab().toImage();
+      const QRectF place = canvas()->row_place(row);
+      bool is_marked = false;
+      for (int y = int(place.top()); y < int(place.bottom()); ++y)
+        is_marked |= image.pixelColor(int(place.center().x()), y) == theme().error;
+      QCOMPARE(is_marked, !fits);
+      QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(row, 5));
+      QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 5)));
+    }
+  }
+
   void every_rank_has_a_row_of_the_step_that_is_chosen() {
     run_three_steps();
     auto* choice = page()->findChild<QComboBox*>("timelineStep");
@@ -257,31 +283,31 @@ class TimelineTest : public WindowCase {
     for (const auto& [wanted, lookup] : lookups) {
       choice->setCurrentIndex(choice->findData(int(wanted)));
       QTRY_VERIFY_WITH_TIMEOUT(page()->is_settled(), patience);
-      QCOMPARE(canvas()->rows().size(), size_t{9});
+      QCOMPARE(canvas()->rows().size(), size_t{10});
       const double longest = double(2 + 3 * lookup + 2 + 2) * 1e-3;
       QVERIFY(std::abs(canvas()->seconds() - std::max(longest, predicted_steps(plan()).front().seconds)) < 1e-9);
-      for (size_t row = 1; row < 9; ++row) QCOMPARE(canvas()->rows()[row].rank, int(row) - 1);
+      for (size_t row = 2; row < 10; ++row) QCOMPARE(canvas()->rows()[row].rank, int(row) - 2);
     }
     // Of another plan no rank is shown.
     set_axis_size(workspace().document, 0, 2);
-    QTRY_VERIFY_WITH_TIMEOUT(!workspace().planner.is_busy() && canvas()->rows().size() == 1, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(!workspace().planner.is_busy() && canvas()->rows().size() == 2, patience);
   }
 
   void folded_ranks_are_the_one_that_waits_least_and_the_one_that_waits_most() {
     run_three_steps();
     page()->findChild<QToolButton*>("timelineFold")->click();
-    QCOMPARE(canvas()->rows().size(), size_t{3});
-    QVERIFY(canvas()->rows()[1].rank == late_rank || canvas()->rows()[2].rank == late_rank);
+    QCOMPARE(canvas()->rows().size(), size_t{4});
+    QVERIFY(canvas()->rows()[2].rank == late_rank || canvas()->rows()[3].rank == late_rank);
   }
 
   void a_click_selects_step_and_rank_and_the_late_rank_is_named() {
     run_three_steps();
-    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(2, 4));
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(3, 4));
     QCOMPARE(workspace().selection.device(), std::optional(1));
     QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 3)));
     QVERIFY2(facts().contains(QString("Rank %1 came last of 4").arg(late_rank)), qPrintable(facts()));
     QVERIFY2(facts().contains("waited 40"), qPrintable(facts()));
-    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(1, 2));
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(2, 2));
     QCOMPARE(workspace().selection.device(), std::optional(0));
     QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 2)));
     workspace().selection.select_step(std::nullopt);
@@ -329,9 +355,9 @@ class TimelineTest : public WindowCase {
   // Press, release, the double click, and its release: under the pointer is then another step.
   void a_double_click_shows_all_and_chooses_no_other_step() {
     run_three_steps();
-    const TrackSlice& last = canvas()->rows()[2].track->slices().back();
+    const TrackSlice& last = canvas()->rows()[3].track->slices().back();
     canvas()->show_window(last.start - 1e-3, last.end + 1e-3);
-    const QPoint at(int(canvas()->row_place(2).left() + canvas()->row_place(2).width() * 0.4), point_of(2, 3).y());
+    const QPoint at(int(canvas()->row_place(3).left() + canvas()->row_place(3).width() * 0.4), point_of(3, 3).y());
     QTest::mouseClick(canvas(), Qt::LeftButton, {}, at);
     const std::optional<StepRef> chosen = selection().step();
     QVERIFY(chosen);
@@ -343,7 +369,7 @@ class TimelineTest : public WindowCase {
 
   void a_drag_with_shift_or_the_tool_measures_a_range() {
     run_three_steps();
-    const QRectF place = canvas()->row_place(1);
+    const QRectF place = canvas()->row_place(2);
     const QPoint from = place.center().toPoint(), to = from + QPoint(100, 0);
     const double expected = 100 / place.width() * canvas()->seconds();
     const auto drag = [&](Qt::KeyboardModifiers modifiers) {
@@ -445,7 +471,9 @@ class TimelineTest : public WindowCase {
         coloring->setCurrentIndex(i);
         const QImage image = canvas()->grab().toImage();
         for (size_t row = 0; row < canvas()->rows().size(); ++row) {
-          const QColor pixel = image.pixelColor(point_of(row, 1) + QPoint(3, 5));
+          const QPoint bottom(point_of(row, 1).x(), int(canvas()->row_place(row).bottom()) - 2);
+          const QPoint of_slice = point_of(row, 1) + QPoint(3, 5);
+          const QColor pixel = image.pixelColor(canvas()->rows()[row].is_memory ? bottom : of_slice);
           QVERIFY2(pixel != theme().window && pixel != theme().base, qPrintable(pixel.name()));
         }
       }

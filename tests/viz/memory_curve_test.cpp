@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <random>
 
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
 #include "engine/machine/host_machine.h"
 #include "tests/test_program.h"
 #include "viz/paint/memory_curve.h"
+#include "viz/paint/memory_track.h"
 
 namespace memory_curve_test {
 
@@ -223,6 +225,34 @@ class MemoryCurveTest : public QObject {
           QCOMPARE(drawn, highest);
         }
     });
+  }
+
+  // Over time in place of instructions nothing is lost: each column has the most of all that runs in it, and what was
+  // held last where nothing does.
+  void each_column_of_a_track_has_the_most_that_is_in_use_in_its_time() {
+    std::mt19937 random(4);
+    for (const Plan& plan : plans()) {
+      const std::vector<MemoryTrack> tracks = memory_tracks(plan);
+      QCOMPARE(int(tracks.size()), plan.program.stages);
+      for (int stage = 0; stage < plan.program.stages; ++stage) {
+        const std::vector<int64_t> totals = memory_curve(plan, stage).totals;
+        const std::vector<Simulation::Span>& spans = plan.simulation.stages[size_t(stage)];
+        const MemoryTrack& track = tracks[size_t(stage)];
+        QCOMPARE(track.held(), plan.arenas[size_t(stage)].bytes);
+        const std::vector<int64_t> whole = track.columns(0, plan.simulation.seconds, 1 + int(random() % 500));
+        QCOMPARE(std::ranges::max(whole), std::ranges::max(totals));
+        for (int round = 0; round < 20; ++round) {
+          const double begin = plan.simulation.seconds * double(random() % 1000) / 1000;
+          const double end = begin + plan.simulation.seconds * double(1 + random() % 1000) / 1e5;
+          const std::vector<int64_t> column = track.columns(begin, end, 1);
+          int64_t most = track.at(begin);
+          for (size_t position = 0; position < spans.size(); ++position)
+            if (begin < spans[position].start && spans[position].start < end) most = std::max(most, totals[position]);
+          QCOMPARE(column.front(), most);
+        }
+        QCOMPARE(track.at(plan.simulation.seconds + 1), totals.back());
+      }
+    }
   }
 };
 

@@ -42,6 +42,11 @@ const ArenaLayout& arena_of(const MemoryCurve& curve, const Plan& plan, int stag
   return plan.stack.runs_here() ? plan.arenas.at(static_cast<size_t>(stage)) : curve.arrays;
 }
 
+double highest_drawn(double held, int64_t limit) {
+  constexpr double farthest_limit = 2, room = 1.06;
+  return room * (double(limit) < farthest_limit * held ? std::max(held, double(limit)) : held);
+}
+
 std::vector<BufferUse> largest_in_use(const MemoryCurve& curve, const ArenaLayout& arena, int position, size_t most) {
   std::vector<BufferUse> found;
   for (const SlotUse& use : curve.uses) {

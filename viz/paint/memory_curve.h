@@ -27,6 +27,10 @@ MemoryCurve memory_curve(const Plan& plan, int stage, const std::stop_token& sto
 // The buffers that a curve speaks of; their `bytes` are what a device holds at its peak.
 const ArenaLayout& arena_of(const MemoryCurve& curve, const Plan& plan, int stage);
 
+// The bytes up to which a picture of memory goes: those that are held, or a device's limit (0: not known) unless that
+// is twice as far off; and some room.
+double highest_drawn(double held, int64_t limit);
+
 // A buffer at a position: how many of its slots hold something, and the bytes of these.
 struct BufferUse {
   int buffer = -1;
