@@ -283,8 +283,12 @@ void set_evidence(Machine& machine, const std::vector<RowPrediction>& prediction
     if (one.is_held_out) held_out.add(one.error());
   }
   if (held_out.rows > 0)
-    machine.evidence = {all.rows, held_out.mean, 0, "step times; errors of the half that was not fitted to"};
-  else if (all.rows > 0) machine.evidence = {all.rows, all.mean, 0, "step times, to which nothing was fitted"};
+    machine.evidence = {.measurements = all.rows,
+                        .time_error = held_out.mean,
+                        .source = "step times; errors of the half that was not fitted to"};
+  else if (all.rows > 0)
+    machine.evidence = {
+        .measurements = all.rows, .time_error = all.mean, .source = "step times, to which nothing was fitted"};
 }
 
 }  // namespace

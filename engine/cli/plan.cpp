@@ -100,10 +100,9 @@ void add_plan(CLI::App& app, CommandLine& line) {
             "`behind`, `wire_bytes`, and the `count` of instructions"},
            {"work", "by stage: what instructions take, each alone, by family and mesh axes: `seconds` and `count`"},
            {"stack, evidence",
-            "the software stack; the number of published measurements of its machine; `time_error` and, where memory "
-            "was measured, `memory_error`, their mean errors, and the ranges that these give: `seconds_per_step` and "
-            "`memory`, each the prediction divided by and times 1 + the error; `memory_measurements`: 0 where none was "
-            "measured"},
+            "the software stack; the number of published `measurements` of its machine, and of those with memory, "
+            "`memory_measurements`; `time_error` and `memory_error`, their mean errors, and the ranges that these "
+            "give: `seconds_per_step` and `memory`, each the prediction divided by and times 1 + the error"},
            {"tokens_per_step, tokens_per_second_per_device", "elements of the largest input of integers"},
            {"model_flops_per_step, hardware_flops_per_step, mfu, hfu", "utilisation of the devices (predictions.md)"},
            {"device_hours_per_billion_tokens, cost_per_billion_tokens",

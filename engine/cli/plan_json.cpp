@@ -147,7 +147,7 @@ void add_utilisation(const Plan& plan, Json& json) {
   if (plan.machine.price_per_device_hour > 0)
     json["cost_per_billion_tokens"] = use.device_hours(billion) * plan.machine.price_per_device_hour;
   const Evidence& evidence = plan.machine.evidence;
-  Json range = {{"measurements", evidence.measurements}};
+  Json range = {{"measurements", evidence.measurements}, {"memory_measurements", evidence.memory_measurements}};
   if (evidence.measurements > 0) {
     range["time_error"] = evidence.time_error;
     if (const PredictedRange seconds = seconds_range(plan))
@@ -156,8 +156,6 @@ void add_utilisation(const Plan& plan, Json& json) {
   if (const PredictedRange bytes = memory_range(plan)) {
     range["memory_error"] = evidence.memory_error;
     range["memory"] = {bytes->first, bytes->second};
-  } else {
-    range["memory_measurements"] = 0;
   }
   json["evidence"] = std::move(range);
 }

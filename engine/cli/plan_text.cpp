@@ -168,8 +168,9 @@ std::string prediction_text(const Plan& plan) {
                         share_text(evidence.time_error));
   else text += fmt::format("\nUnverified: no measurements of {} as {} runs it", plan.machine.name, plan.stack.name);
   if (const PredictedRange bytes = memory_range(plan))
-    text += fmt::format("\nMemory between {} and {} by the mean error of such measurements, {}",
-                        bytes_text(bytes->first), bytes_text(bytes->second), share_text(evidence.memory_error));
+    text += fmt::format("\nMemory between {} and {} by the mean error of {}, {}", bytes_text(bytes->first),
+                        bytes_text(bytes->second), counted(evidence.memory_measurements, "measurement"),
+                        share_text(evidence.memory_error));
   else if (evidence.measurements > 0) text += "\nMemory unverified: 0 of these measurements have it";
   return text + "\n";
 }

@@ -154,9 +154,10 @@ struct OverlapRule {
 
 // How far predictions were from published measurements of this machine.
 struct Evidence {
-  int64_t measurements = 0;  // that back the numbers; 0: unverified
-  double time_error = 0;     // mean of absolute relative errors of step times, of held-out measurements
-  double memory_error = 0;   // likewise of memory; 0: none was measured
+  int64_t measurements = 0;         // that back the numbers; 0: unverified
+  double time_error = 0;            // mean of absolute relative errors of step times, of held-out measurements
+  int64_t memory_measurements = 0;  // of these, with memory
+  double memory_error = 0;          // likewise of memory
   std::string source;
   bool operator==(const Evidence&) const = default;
 };

@@ -80,7 +80,9 @@ JsonType<Evidence> evidence() {
                 "That back the numbers; 0: unverified.")
       .optional("time_error", &Evidence::time_error, number(0, 100),
                 "Mean of the absolute relative errors of step times of held-out measurements.")
-      .optional("memory_error", &Evidence::memory_error, number(0, 100), "Likewise of memory; 0: none was measured.")
+      .optional("memory_measurements", &Evidence::memory_measurements, integer<int64_t>(0, 1000000),
+                "Of these, with memory.")
+      .optional("memory_error", &Evidence::memory_error, number(0, 100), "Likewise of memory.")
       .type();
 }
 

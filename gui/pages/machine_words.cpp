@@ -61,8 +61,12 @@ QString machine_device_text(const Plan& plan, int device) {
 QString device_summary(const Machine& machine) {
   QStringList parts;
   if (const Evidence& evidence = machine.evidence; evidence.measurements > 0)
-    parts << tr("%1, %2 off")
-                 .arg(counted_text(evidence.measurements, "measurement"), qt(share_text(evidence.time_error)));
+    parts
+        << tr("%1, %2 off").arg(counted_text(evidence.measurements, "measurement"), qt(share_text(evidence.time_error)))
+        << (evidence.memory_measurements > 0 ? tr("%1 with memory, %2 off")
+                                                   .arg(evidence.memory_measurements)
+                                                   .arg(qt(share_text(evidence.memory_error)))
+                                             : tr("0 with memory"));
   else if (machine.device.kind == DeviceKind::own) parts << tr("unverified");
   if (machine.device.memory_bytes > 0)
     parts << tr("%1 of memory").arg(qt(bytes_text(double(machine.device.memory_bytes))));

@@ -45,8 +45,9 @@ QString memory_text(const Plan& plan) {
   const PredictedRange range = memory_range(plan);
   QString text = qt(exact_bytes(double(plan.totals.device_bytes)));
   if (range)
-    text += "\n" + Verdict::tr("%1 to %2 by the mean error of such predictions, %3 %")
+    text += "\n" + Verdict::tr("%1 to %2 by the mean error of %3, %4 %")
                        .arg(qt(bytes_text(range->first)), qt(bytes_text(range->second)))
+                       .arg(counted_text(plan.machine.evidence.memory_measurements, "measurement"))
                        .arg(100 * plan.machine.evidence.memory_error, 0, 'f', 1);
   else if (plan.machine.device.kind == DeviceKind::own)
     text += "\n" + Verdict::tr("unverified: 0 measurements of memory on %1 as %2 runs it")

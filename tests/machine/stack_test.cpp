@@ -91,6 +91,10 @@ class StackTest : public QObject {
         for (size_t i = 0; i < own.levels.size(); ++i) {
           QCOMPARE(reached.levels[i].bytes_per_second, own.levels[i].bytes_per_second);
         }
+        const Evidence& evidence = reached.evidence;
+        QVERIFY(evidence.memory_measurements <= evidence.measurements);
+        QCOMPARE(evidence.memory_error > 0, evidence.memory_measurements > 0);
+        QCOMPARE(evidence.time_error > 0, evidence.measurements > 0);
       }
     }
   }
