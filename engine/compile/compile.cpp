@@ -12,6 +12,7 @@
 #include "engine/compile/predicted_plan.h"
 #include "engine/compile/strategy_check.h"
 #include "engine/compile/training_graph.h"
+#include "engine/compile/verification.h"
 #include "engine/compile/written_training.h"
 #include "engine/config/strategy.h"
 #include "engine/config/write.h"
@@ -73,8 +74,7 @@ TrainingFacts training_facts(const ResolvedRun& run) {
           refusal_to_train(run.types)};
 }
 
-std::vector<std::vector<int>> stored_inputs(const Graph& graph, const Lowered& lowered) {
-  const Program& program = lowered.program;
+std::vector<std::vector<int>> stored_inputs(const Graph& graph, const Lowered& lowered, const Program& program) {
   std::vector<std::vector<int>> values(static_cast<size_t>(program.stages));
   for (const auto& [name, value] : graph.inputs) {
     for (std::vector<int>& of_stage : values) of_stage.push_back(-1);
@@ -184,19 +184,12 @@ Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, bool wh
     hold();
     return plan;
   }
-  pass("verify", [&] {
-    verify(lowered.program, graph, mesh);
-    prove_no_deadlock(lowered.program, graph, mesh);
-    return true;
-  });
-  pass("verify memory", [&] {
-    for (const ArenaLayout& arena : laid_out.arenas) verify_memory(arena);
-    return true;
-  });
   plan.pipeline = pipeline_plan(run, staged, written.training->layers, laid_out);
   plan.totals = total(plan.pipeline.totals, laid_out.seconds);
   if (!plan.as_written) plan.priced_seconds = {laid_out.priced_seconds, laid_out.priced_as_written};
+  plan.program = std::move(lowered.program);
   plan.arenas = std::move(laid_out.arenas);
+  Verification verification(plan.program, graph, mesh, plan.arenas);
   plan.instruction_seconds = std::move(laid_out.instruction_seconds);
   plan.hidden_seconds = std::move(laid_out.hidden_seconds);
   plan.simulation = std::move(laid_out.simulation);
@@ -204,12 +197,11 @@ Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, bool wh
       pass("parameters", [&] { return describe_parameters(graph, mesh, resolved.states, pins.origins, lowered); });
   plan.layouts = pass("layouts", [&] {
     return describe_layouts(problem, plan.as_written ? written.placed.origins : pins.origins, config.sharding.mode,
-                            laid_out);
+                            laid_out, plan.program);
   });
-  plan.input_values = stored_inputs(graph, lowered);
+  plan.input_values = stored_inputs(graph, lowered, plan.program);
   plan.metrics = metrics(run, graph, lowered);
   plan.expert_layers = expert_layers(graph, lowered);
-  plan.program = std::move(lowered.program);
   plan.spec_lines = resolved.spec_lines;
   plan.pins = pins.places;
   plan.first_rule_of_strategy = first_rule_of_strategy(config);
@@ -227,6 +219,7 @@ Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, bool wh
   plan.warnings = at_strategy(std::move(plan.warnings), config);
   plan.run_file = write_run_config(config);
   plan.hash = pass("hash", [&] { return plan_hash(plan, config); });
+  verification.finish(pass);
   return plan;
 }
 

@@ -58,7 +58,7 @@ std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& m
 }
 
 std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const std::vector<Origin>& origins,
-                                          LayoutMode mode, const LaidOut& laid_out) {
+                                          LayoutMode mode, const LaidOut& laid_out, const Program& program) {
   const Lowered& lowered = laid_out.lowered;
   std::vector<ValueLayout> layouts;
   const Graph& graph = problem.graph;
@@ -72,7 +72,7 @@ std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const st
       origin = cost_origin(problem, mode, laid_out, value.producer);
     }
     layouts.push_back({static_cast<ValueId>(v), value.name, value.type.shape,
-                       lowered.program.values[lowered.defined[v]].sharding, std::move(origin)});
+                       program.values[lowered.defined[v]].sharding, std::move(origin)});
   }
   return layouts;
 }

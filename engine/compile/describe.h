@@ -16,9 +16,9 @@ std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& m
                                                const std::vector<ResolvedSpec>& specs,
                                                const std::vector<Origin>& origins, const Lowered& lowered);
 
-// Inputs and forward results, each with the reason of its layout.
+// Inputs and forward results, each with the reason of its layout. `program`: of `laid_out`, from which it may be moved.
 std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const std::vector<Origin>& origins,
-                                          LayoutMode mode, const LaidOut& laid_out);
+                                          LayoutMode mode, const LaidOut& laid_out, const Program& program);
 
 // Of memory alone.
 PlanTotals memory_total(const ArenaLayout& arena);

@@ -26,6 +26,8 @@ class Passes {
     return result;
   }
 
+  // Of passes that ran beside these.
+  void add(const std::vector<PassTime>& times) { times_.insert(times_.end(), times.begin(), times.end()); }
   const std::vector<PassTime>& times() const { return times_; }
 
  private:

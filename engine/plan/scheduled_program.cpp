@@ -1,6 +1,7 @@
 #include "engine/plan/scheduled_program.h"
 
 #include <algorithm>
+#include <future>
 #include <limits>
 
 #include "engine/plan/memory_plan.h"
@@ -14,11 +15,15 @@ namespace {
 ScheduledProgram as_ordered(Program& program, const ScheduleProblem& problem) {
   ScheduledProgram scheduled;
   size_channels(program, problem.graph, problem.mesh, problem.seconds, problem.streams);
+  const auto run = problem.totals_only ? simulate_totals : simulate;
+  // Those who want totals alone make many plans at a time.
+  std::future<Simulation> simulation =
+      std::async(problem.totals_only ? std::launch::deferred : std::launch::async, [&] {
+        return run(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds, problem.streams);
+      });
   for (int stage = 0; stage < program.stages; ++stage)
     scheduled.arenas.push_back(plan_memory(program, problem.graph, problem.threads, stage));
-  const auto run = problem.totals_only ? simulate_totals : simulate;
-  scheduled.simulation =
-      run(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds, problem.streams);
+  scheduled.simulation = simulation.get();
   return scheduled;
 }
 

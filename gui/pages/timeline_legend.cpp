@@ -8,6 +8,8 @@
 
 namespace shardscope {
 
+QColor in_use_color() { return mix(category_color(MemoryCategory::activations, theme()), theme().window, 0.25); }
+
 std::vector<LegendEntry> timeline_legend(const TimelineColors& colors, bool is_measured, bool has_streams) {
   std::vector<LegendEntry> entries;
   const auto add = [&entries](const QColor& color, const QString& text, bool is_low) {
@@ -25,6 +27,7 @@ std::vector<LegendEntry> timeline_legend(const TimelineColors& colors, bool is_m
            painter.fillRect(box.adjusted(box.width() / 2, 0, 0, 0), faint);
          }});
   }
+  add(in_use_color(), QObject::tr("memory in use"), true);
   for (size_t i = colors.legend.size(); i-- > 0;)
     if (colors.legend[i].is_moving) add(colors.legend[i].color, qt(colors.legend[i].label), false);
   for (const TimelineColor& color : colors.legend)

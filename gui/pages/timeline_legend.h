@@ -7,6 +7,8 @@
 
 namespace shardscope {
 
+QColor in_use_color();  // of memory
+
 // `is_measured`: rows of ranks are shown; `has_streams`: rows of transfers.
 std::vector<LegendEntry> timeline_legend(const TimelineColors& colors, bool is_measured, bool has_streams);
 
