@@ -17,6 +17,10 @@ namespace shardscope {
 // their optimizer's states wait for a whole step.
 inline constexpr double bytes_between_uses = 4 << 20, bytes_between_updates = 64 << 20;
 
+// Seconds between two repetitions. A training step uses an array, and the code of an op, once among much else; what was
+// not touched for milliseconds is in no cache of a host that other programs or virtual machines use, too.
+inline constexpr double seconds_between_uses = 1e-3;
+
 // Of repetitions of one piece of work.
 struct Timing {
   double seconds = 0;  // median

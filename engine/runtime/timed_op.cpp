@@ -81,13 +81,16 @@ OpTiming time_op(int cores, double seconds, double apart, const std::string& op,
       return std::chrono::duration<double>(Clock::now() - begin).count();
     };
     const Clock::time_point begin = Clock::now();
+    Clock::time_point used = begin;
     while (times.size() < fewest_repetitions || (times.size() < most_repetitions && seconds_since(begin) < seconds)) {
       TimedOp& set = *sets[times.size() % sets.size()];
+      while (seconds_since(used) < seconds_between_uses) continue;
       const double processor_before = processor_seconds();
       const Clock::time_point before = Clock::now();
       set.run();
       const double passed = seconds_since(before);
       times.push_back(std::min(passed, processor_seconds() - processor_before));
+      used = Clock::now();
     }
   });
   std::vector<double> all;
