@@ -41,6 +41,24 @@ struct Samples {
 
 double worked(const PlanStepTime& time) { return static_cast<double>(time.end_ns - time.start_ns) * 1e-9; }
 
+bool is_sharing_cores(const Plan& plan) {
+  const Device& device = plan.machine.device;
+  return device.kind == DeviceKind::host_cores && plan.ranks_on_host() > device.cores;
+}
+
+// By which a rank's times are enlarged.
+double enlargement(const Plan& plan, int stage, const std::vector<PlanStepTime>& times) {
+  if (!is_sharing_cores(plan) || times.empty()) return 1;
+  double predicted = 0, measured = 0;
+  for (int position = 0; position < std::ssize(times); ++position) {
+    predicted += plan.seconds(position, stage);
+    measured += worked(times[static_cast<size_t>(position)]);
+  }
+  const double step = static_cast<double>(times.back().end_ns - times.front().arrive_ns) * 1e-9;
+  const double wanted = step * predicted / plan.totals.seconds_per_step;
+  return measured > 0 ? std::max(1.0, wanted / measured) : 1;
+}
+
 }  // namespace
 
 std::optional<double> FamilyTimes::correction() const {
@@ -58,8 +76,12 @@ std::vector<FamilyTimes> family_times(const Plan& plan, const TraceMessage& trac
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     const SequenceInstructions instructions = plan.instructions(stage);
     const std::vector<int> devices = plan.devices_of_stage(stage);
-    for (const int rank : devices)
-      if (std::ssize(trace.ranks[static_cast<size_t>(rank)]) != instructions.size()) return {};
+    std::vector<double> enlarged;  // by device of the stage
+    for (const int rank : devices) {
+      const std::vector<PlanStepTime>& times = trace.ranks[static_cast<size_t>(rank)];
+      if (std::ssize(times) != instructions.size()) return {};
+      enlarged.push_back(enlargement(plan, stage, times));
+    }
     for (int position = 0; position < instructions.size(); ++position) {
       const double predicted = plan.seconds(position, stage);
       const int done = instructions.done_of(position);
@@ -67,10 +89,11 @@ std::vector<FamilyTimes> family_times(const Plan& plan, const TraceMessage& trac
       const std::optional<Priced> priced = price_of(plan, instructions[position], prices);
       if (!priced || predicted <= 0 || !is_alone) continue;
       auto& [sum, ratios] = families[priced->family];
-      for (const int rank : devices) {
-        const std::vector<PlanStepTime>& times = trace.ranks[static_cast<size_t>(rank)];
+      for (size_t i = 0; i < devices.size(); ++i) {
+        const std::vector<PlanStepTime>& times = trace.ranks[static_cast<size_t>(devices[i])];
         double measured = worked(times[static_cast<size_t>(position)]);
         if (done > position) measured += worked(times[static_cast<size_t>(done)]);
+        measured *= enlarged[i];
         ++sum.count;
         sum.predicted += predicted / ranks;
         sum.measured += measured / ranks;

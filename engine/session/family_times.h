@@ -11,7 +11,13 @@
 namespace shardscope {
 
 // What a recorded training step says of a family of instructions, beside what its plan predicted. Seconds are those of
-// the step on the mean rank, without waiting for other ranks.
+// the step on the mean rank, without waiting for other ranks. Where ranks outnumber the cores of their host, a rank
+// that computes has a core to itself for a while, and waits while others have it; predicted is what an instruction
+// takes with the rank's share of a core. There measured times are enlarged, all of a rank by one factor, until they are
+// as much of the step as the plan says.
+//
+// Example: 8 ranks on 2 cores, a step of 100 ms as predicted, in which each rank works for 25 ms and waits for 75:
+// times four.
 struct FamilyTimes {
   PricedFamily family;
   int64_t count = 0;  // of instructions, on all ranks

@@ -18,17 +18,20 @@ namespace {
 
 constexpr double times = 1.7;
 
-const Plan& plan() {
-  static const Plan made = [] {
+const Plan& plan_on(int cores) {
+  const auto made_on = [](int count) {
     Machine machine = reference_host();
+    machine.device.cores = count;
     machine.device.memory[0].bytes_per_second = 1e12;  // so that products are limited by their rate
     machine.device.instruction_latency = 1e-7;
     machine.levels[0].latency = 1e-7;
     machine.device.kernels["gelu"].efficiency = 0.02;  // so that it is worth a correction
     return compile({system_run("tiny_lm_fsdp", {}), machine});
-  }();
-  return made;
+  };
+  static const Plan alone = made_on(8), shared = made_on(2);
+  return cores == 8 ? alone : shared;
 }
+const Plan& plan() { return plan_on(8); }  // of eight ranks
 
 // Each instruction as predicted, but `slow` so many times as long; in collectives a rank waits, which does not count.
 TraceMessage trace_with(const std::function<bool(const Instruction&)>& slow) {
@@ -88,6 +91,29 @@ class FamilyTimesTest : public QObject {
     const MachineCorrection correction = correct_machine(plan(), trace_with([](const Instruction&) { return false; }));
     QVERIFY(!correction.changes_machine() && correction.machine == plan().machine);
     QVERIFY(correction.lines()[0].starts_with("No family"));
+  }
+
+  // A rank computes with a core to itself, and waits while the others do.
+  void ranks_that_share_cores_are_slow_by_what_the_step_is() {
+    const Plan& shared = plan_on(2);
+    for (const double slow : {1.0, 1.4}) {
+      TraceMessage trace;
+      for (int rank = 0; rank < 8; ++rank) {
+        std::vector<PlanStepTime>& list = trace.ranks.emplace_back();
+        int64_t now = 0;
+        for (int position = 0; position < shared.instructions().size(); ++position) {
+          const int start = shared.instructions().start_of(position);
+          const bool is_start = shared.instructions().done_of(position) != position;
+          const int64_t whole = is_start ? 0 : std::llround(slow * shared.seconds(start) * 1e9);
+          list.push_back({now, now + whole * 3 / 4, now + whole});
+          now += whole;
+        }
+      }
+      const MachineCorrection correction = correct_machine(shared, trace);
+      for (const MachineCorrection::Family& family : correction.families)
+        QVERIFY2(std::abs(family.times.off - slow) < 0.02, to_string(family.times.family).c_str());
+      QCOMPARE(correction.changes_machine(), slow > 1);
+    }
   }
 
   void a_trace_of_another_plan_tells_nothing() {
