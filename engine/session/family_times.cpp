@@ -108,7 +108,8 @@ std::vector<FamilyTimes> family_times(const Plan& plan, const TraceMessage& trac
     const auto middle = ratios.begin() + std::ssize(ratios) / 2;
     std::ranges::nth_element(ratios, middle);
     sum.family = family;
-    sum.off = *middle;
+    // Of instructions that share a core some are done at once, and others last until their rank has it again.
+    sum.off = is_sharing_cores(plan) ? sum.measured / sum.predicted : *middle;
     list.push_back(sum);
   }
   std::ranges::stable_sort(list, std::greater(), &FamilyTimes::measured);

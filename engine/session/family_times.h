@@ -21,7 +21,7 @@ namespace shardscope {
 struct FamilyTimes {
   PricedFamily family;
   int64_t count = 0;  // of instructions, on all ranks
-  double off = 1;     // the median of measured over predicted, of all these
+  double off = 1;     // the median of measured over predicted, of all these; of ranks that share cores, of the sums
   double predicted = 0, measured = 0;
   double latency = 0;  // of `predicted`: what no work at all would take
 

@@ -2,6 +2,7 @@
 
 #include <QTest>
 #include <cmath>
+#include <numeric>
 
 #include "engine/compile/compile.h"
 #include "engine/graph/op_definition.h"
@@ -105,14 +106,18 @@ class FamilyTimesTest : public QObject {
           const int start = shared.instructions().start_of(position);
           const bool is_start = shared.instructions().done_of(position) != position;
           const int64_t whole = is_start ? 0 : std::llround(slow * shared.seconds(start) * 1e9);
-          list.push_back({now, now + whole * 3 / 4, now + whole});
+          const int64_t own = (position + rank) % 5 == 0 ? whole : whole / 4;  // some are interrupted
+          list.push_back({now, now + whole - own, now + whole});
           now += whole;
         }
       }
       const MachineCorrection correction = correct_machine(shared, trace);
       for (const MachineCorrection::Family& family : correction.families)
-        QVERIFY2(std::abs(family.times.off - slow) < 0.02, to_string(family.times.family).c_str());
-      QCOMPARE(correction.changes_machine(), slow > 1);
+        QVERIFY2(std::abs(family.times.off - slow) < 0.3 * slow, to_string(family.times.family).c_str());
+      const double predicted =
+          std::accumulate(correction.families.begin(), correction.families.end(), 0.0,
+                          [](double sum, const MachineCorrection::Family& family) { return sum + family.corrected; });
+      QVERIFY(std::abs(predicted / slow / shared.totals.seconds_per_step - 1) < 0.05);
     }
   }
 
