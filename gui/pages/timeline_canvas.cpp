@@ -275,42 +275,8 @@ void TimelineCanvas::paint_heading(QPainter& painter) const {
                    painter.fontMetrics().elidedText(heading(), Qt::ElideRight, width() - 12 - timeline_right));
 }
 
-TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
-  const bool is_piped = predicted_->size() > 1;
-  if (row.is_memory) {
-    const MemoryTrack* memory = memory_of(row);
-    const int64_t held = memory ? memory->held() : 0, limit = plan_->memory_limit_bytes;
-    return {row.device >= 0 ? tr("memory, device %1").arg(row.device)
-            : is_piped      ? tr("memory, stage %1").arg(row.stage)
-                            : tr("memory"),
-            !memory     ? QString()
-            : limit > 0 ? tr("%1 of %2").arg(qt(bytes_text(double(held))), qt(bytes_text(double(limit))))
-                        : qt(bytes_text(double(held))),
-            limit > 0 && held > limit};
-  }
-  if (!row.stream.isEmpty()) {
-    const PartSeconds sum = row.track->seconds(0, row.track->end());
-    const double hidden = sum[size_t(TimePart::hidden)], exposed = sum[size_t(TimePart::transfer)];
-    return {row.device >= 0 ? tr("%1, device %2").arg(row.stream).arg(row.device)
-            : is_piped      ? tr("%1, stage %2").arg(row.stream).arg(row.stage)
-                            : row.stream,
-            row.is_behind_passes ? tr("hidden %1").arg(qt(seconds_text(hidden)))
-                                 : tr("exposed %1").arg(qt(seconds_text(exposed)))};
-  }
-  if (row.device >= 0)
-    return {is_piped ? tr("device %1, stage %2").arg(row.device).arg(row.stage) : tr("device %1").arg(row.device),
-            device_place(*plan_, row.device)};
-  if (row.rank < 0) {
-    const std::optional<int> device = device_of(row);
-    const QString what = device ? tr("device %1").arg(*device) : tr("predicted");
-    return {is_piped ? tr("%1, stage %2").arg(what).arg(row.stage) : what,
-            qt(seconds_text(predicted_->at(size_t(row.stage)).seconds))};
-  }
-  const PartSeconds part = row.track->seconds(0, measured_->seconds);
-  const bool is_late = row.rank == measured_->late_rank();
-  return {(is_piped ? tr("rank %1, stage %2").arg(row.rank).arg(row.stage) : tr("rank %1").arg(row.rank)) +
-              (is_late ? tr(" (late)") : QString()),
-          tr("waits %1").arg(qt(share_text(part_of(part[size_t(TimePart::waiting)], measured_->seconds)))), is_late};
+TimelineTitle TimelineCanvas::title_of(const Row& row) const {
+  return timeline_title(*plan_, row, measured_.get(), memory_of(row), device_of(row));
 }
 
 std::optional<int> TimelineCanvas::device_of(const Row& row) const {

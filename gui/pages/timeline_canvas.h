@@ -9,6 +9,7 @@
 #include "gui/look/legend.h"
 #include "gui/look/time_canvas.h"
 #include "gui/pages/timeline_legend.h"
+#include "gui/pages/timeline_title.h"
 #include "gui/pages/timeline_words.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/timeline_colors.h"
@@ -81,10 +82,6 @@ class TimelineCanvas : public TimeCanvas {
     int stage = 0, position = 0;
     bool operator==(const Place&) const = default;
   };
-  struct RowTitle {
-    QString title, detail;
-    bool is_warning = false;
-  };
   struct Hit {
     const Row* row = nullptr;
     int slice = -1;
@@ -106,7 +103,7 @@ class TimelineCanvas : public TimeCanvas {
   void paint_phases(QPainter& painter) const;
   QString heading() const;
   void paint_heading(QPainter& painter) const;
-  RowTitle title_of(const Row& row) const;
+  TimelineTitle title_of(const Row& row) const;
   std::optional<int> device_of(const Row& row) const;  // the selected one, where the row is of it
   void paint_title(QPainter& painter, size_t row) const;
   QString instruction_label(const Instruction& instruction) const;

@@ -284,7 +284,7 @@ class PipelineTest : public QObject {
     workspace().run.begin_replay(planner().plan());
     workspace().run.receive(hello);
     workspace().run.receive(trace);
-    QTRY_VERIFY_WITH_TIMEOUT(found->is_settled() && found->canvas()->rows().size() == size_t(hello.ranks) + 2,
+    QTRY_VERIFY_WITH_TIMEOUT(found->is_settled() && found->canvas()->rows().size() == size_t(hello.ranks) + 4,
                              patience);
     workspace().selection.select_device(early);
     found->canvas()->setFocus();
