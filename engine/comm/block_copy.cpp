@@ -126,38 +126,51 @@ int64_t copy_piece(const CallPart& part, int sender, const std::byte* source) {
   return moved;
 }
 
-int64_t sent_bytes(const CallPart& part, int receiver) {
-  if (!part.sent_rows) return part.piece_bytes();
+int64_t sent_bytes(std::span<const CallPart> parts, int receiver) {
   int64_t sum = 0;
-  visit_sent_rows(part, receiver, [&](int64_t, int64_t, int64_t, int64_t bytes) { sum += bytes; });
+  for (const CallPart& part : parts) {
+    if (!part.sent_rows) sum += part.piece_bytes();
+    else visit_sent_rows(part, receiver, [&](int64_t, int64_t, int64_t, int64_t bytes) { sum += bytes; });
+  }
   return sum;
 }
 
-int64_t received_bytes(const CallPart& part, int sender) {
-  if (!part.received_rows) return part.piece_bytes();
+int64_t received_bytes(std::span<const CallPart> parts, int sender) {
   int64_t sum = 0;
-  visit_received_rows(part, sender, [&](int64_t, int64_t, int64_t, int64_t bytes) { sum += bytes; });
+  for (const CallPart& part : parts) {
+    if (!part.received_rows) sum += part.piece_bytes();
+    else visit_received_rows(part, sender, [&](int64_t, int64_t, int64_t, int64_t bytes) { sum += bytes; });
+  }
   return sum;
 }
 
-int64_t pack_piece(const CallPart& part, int receiver, std::byte* message) {
-  if (!part.sent_rows)
-    return copy_runs(part, message, part.packed(), part.source + receiver * part.source_block, part.source_stride);
+int64_t pack_pieces(std::span<const CallPart> parts, int receiver, std::byte* message) {
   int64_t moved = 0;
-  visit_sent_rows(part, receiver, [&](int64_t from, int64_t, int64_t, int64_t bytes) {
-    moved += copy_bytes(message + moved, part.source + from, bytes);
-  });
+  for (const CallPart& part : parts) {
+    if (!part.sent_rows) {
+      moved += copy_runs(part, message + moved, part.packed(), part.source + receiver * part.source_block,
+                         part.source_stride);
+      continue;
+    }
+    visit_sent_rows(part, receiver, [&](int64_t from, int64_t, int64_t, int64_t bytes) {
+      moved += copy_bytes(message + moved, part.source + from, bytes);
+    });
+  }
   return moved;
 }
 
-int64_t unpack_piece(const CallPart& part, int sender, const std::byte* message) {
-  if (!part.received_rows)
-    return copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride, message,
-                     part.packed());
+int64_t unpack_pieces(std::span<const CallPart> parts, int sender, const std::byte* message) {
   int64_t moved = 0;
-  visit_received_rows(part, sender, [&](int64_t to, int64_t, int64_t, int64_t bytes) {
-    moved += copy_bytes(part.destination + to, message + moved, bytes);
-  });
+  for (const CallPart& part : parts) {
+    if (!part.received_rows) {
+      moved += copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
+                         message + moved, part.packed());
+      continue;
+    }
+    visit_received_rows(part, sender, [&](int64_t to, int64_t, int64_t, int64_t bytes) {
+      moved += copy_bytes(part.destination + to, message + moved, bytes);
+    });
+  }
   return moved;
 }
 

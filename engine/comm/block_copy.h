@@ -22,12 +22,12 @@ namespace shardscope {
 // others, which stay.
 [[nodiscard]] int64_t copy_piece(const CallPart& part, int sender, const std::byte* source);
 
-// A piece as it is in a message, contiguous, of counted rows these alone: its bytes, on both sides the same; filled
-// from the source, for a member; taken from it to the destination.
-int64_t sent_bytes(const CallPart& part, int receiver);
-int64_t received_bytes(const CallPart& part, int sender);
-[[nodiscard]] int64_t pack_piece(const CallPart& part, int receiver, std::byte* message);
-[[nodiscard]] int64_t unpack_piece(const CallPart& part, int sender, const std::byte* message);
+// The pieces of several arrays as they are in one message, contiguous, of counted rows these alone: their bytes, on
+// both sides the same; filled from the sources, for a member; taken from it to the destinations.
+int64_t sent_bytes(std::span<const CallPart> parts, int receiver);
+int64_t received_bytes(std::span<const CallPart> parts, int sender);
+[[nodiscard]] int64_t pack_pieces(std::span<const CallPart> parts, int receiver, std::byte* message);
+[[nodiscard]] int64_t unpack_pieces(std::span<const CallPart> parts, int sender, const std::byte* message);
 
 // destination[i] = ((sources[0][i] + sources[1][i]) + sources[2][i]) + ... for each i < count, in one pass over memory;
 // or their maximum. The destination may be one of the sources. Sums of bf16 are taken in f32 and rounded once.

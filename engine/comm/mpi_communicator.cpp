@@ -166,26 +166,14 @@ class MpiCommunicator final : public CollectiveCommunicator {
     }
   }
 
-  static int64_t piece_bytes(const CollectiveCall& call) {
-    int64_t bytes = 0;
-    for (const CallPart& part : call.parts) bytes += part.piece_bytes();
-    return bytes;
-  }
-
   // Straight from each member to each: pieces of their own lengths where rows are counted.
   void exchange_pieces(MpiOperation& operation) {
     const std::vector<CallPart>& parts = operation.call.parts;
     std::vector<Segment> outgoing, incoming;
     Segment out, in;
     for (int member = 0; member < size(); ++member) {
-      out = {out.first + out.bytes, 0};
-      in = {in.first + in.bytes, 0};
-      for (const CallPart& part : parts) {
-        out.bytes += sent_bytes(part, member);
-        in.bytes += received_bytes(part, member);
-      }
-      outgoing.push_back(out);
-      incoming.push_back(in);
+      outgoing.push_back(out = {out.first + out.bytes, sent_bytes(parts, member)});
+      incoming.push_back(in = {in.first + in.bytes, received_bytes(parts, member)});
     }
     resize(operation, out.first + out.bytes, in.first + in.bytes);
     pack_all(operation, size());
@@ -206,7 +194,7 @@ class MpiCommunicator final : public CollectiveCommunicator {
   // member. Returns the bytes of one receiver's pieces.
   int64_t pack(MpiOperation& operation, int receivers) {
     const CollectiveCall& call = operation.call;
-    const int64_t bytes = piece_bytes(call);
+    const int64_t bytes = sent_bytes(call.parts, 0);
     resize(operation, bytes * receivers, bytes * size());
     pack_all(operation, receivers);
     return bytes;
@@ -214,13 +202,8 @@ class MpiCommunicator final : public CollectiveCommunicator {
 
   static void pack_all(MpiOperation& operation, int receivers) {
     std::byte* next = operation.sent.data();
-    for (int receiver = 0; receiver < receivers; ++receiver) {
-      for (const CallPart& part : operation.call.parts) {
-        const int64_t bytes = pack_piece(part, receiver, next);
-        operation.count_moved(bytes);
-        next += bytes;
-      }
-    }
+    for (int receiver = 0; receiver < receivers; ++receiver) next += pack_pieces(operation.call.parts, receiver, next);
+    operation.count_moved(next - operation.sent.data());
   }
 
   static void resize(MpiOperation& operation, int64_t sent_bytes, int64_t received_bytes) {
@@ -255,18 +238,14 @@ class MpiCommunicator final : public CollectiveCommunicator {
 
   // Returns how many bytes of `received` these were.
   int64_t unpack(MpiOperation& operation, int sender, int64_t first) {
-    int64_t next = first;
-    for (const CallPart& part : operation.call.parts) {
-      const int64_t bytes = unpack_piece(part, sender, operation.received.data() + next);
-      operation.count_moved(bytes);
-      next += bytes;
-    }
-    return next - first;
+    const int64_t bytes = unpack_pieces(operation.call.parts, sender, operation.received.data() + first);
+    operation.count_moved(bytes);
+    return bytes;
   }
 
   void reduce_pieces(MpiOperation& operation) {
     const CollectiveCall& call = operation.call;
-    int64_t bytes = piece_bytes(call), first = 0;
+    int64_t bytes = sent_bytes(call.parts, 0), first = 0;
     std::vector<const std::byte*> sources(world_ranks_.size());
     for (const CallPart& part : call.parts) {
       for (int sender = 0; sender < size(); ++sender) {

@@ -67,7 +67,7 @@ MpiStages HostsCommunicator::barrier(Round& round) {
 MpiStages HostsCommunicator::all_gather(Round& round) {
   publish(round);
   arrive(round);
-  const int64_t bytes = round.piece_bytes();
+  const int64_t bytes = sent_bytes(round.parts(), 0);
   for (int other = 0; bytes > 0 && other < size(); ++other) {
     if (is_here(other) || !receives_for(other)) continue;
     round.incoming.push_back({other, static_cast<int64_t>(round.incoming.size()) * bytes, bytes});
@@ -77,7 +77,7 @@ MpiStages HostsCommunicator::all_gather(Round& round) {
   }
   round.sent.resize(static_cast<size_t>(bytes));
   round.received.resize(static_cast<size_t>(bytes) * round.incoming.size());
-  pack(round, 0, round.sent.data());
+  round.count_moved(pack_pieces(round.parts(), 0, round.sent.data()));
   post(round);
   co_await Await::finish;
   co_await Await::peers;
@@ -85,7 +85,7 @@ MpiStages HostsCommunicator::all_gather(Round& round) {
   for (int sender : here()) take_piece(round, sender);
   co_await Await::messages;
   for (const Round::Message& message : round.incoming) {
-    unpack(round, message.member, round.received.data() + message.first);
+    round.count_moved(unpack_pieces(round.parts(), message.member, round.received.data() + message.first));
   }
   arrive(round);
   co_await Await::peers;
@@ -102,18 +102,20 @@ MpiStages HostsCommunicator::exchange_pieces(Round& round) {
   int64_t received = 0, sent = 0;
   for (int other = 0; other < size(); ++other) {
     if (is_here(other)) continue;
-    if (const int64_t bytes = round.sends(other, member_) ? round.bytes_from(other) : 0; bytes > 0) {
+    if (const int64_t bytes = round.sends(other, member_) ? received_bytes(round.parts(), other) : 0; bytes > 0) {
       round.incoming.push_back({other, received, bytes});
       received += bytes;
     }
-    if (const int64_t bytes = round.sends(member_, other) ? round.bytes_for(other) : 0; bytes > 0) {
+    if (const int64_t bytes = round.sends(member_, other) ? sent_bytes(round.parts(), other) : 0; bytes > 0) {
       round.outgoing.push_back({other, sent, bytes});
       sent += bytes;
     }
   }
   round.sent.resize(static_cast<size_t>(sent));
   round.received.resize(static_cast<size_t>(received));
-  for (const Round::Message& message : round.outgoing) pack(round, message.member, round.sent.data() + message.first);
+  for (const Round::Message& message : round.outgoing) {
+    round.count_moved(pack_pieces(round.parts(), message.member, round.sent.data() + message.first));
+  }
   post(round);
   co_await Await::finish;
   co_await Await::peers;
@@ -124,7 +126,7 @@ MpiStages HostsCommunicator::exchange_pieces(Round& round) {
   arrive(round);
   co_await Await::messages;
   for (const Round::Message& message : round.incoming) {
-    unpack(round, message.member, round.received.data() + message.first);
+    round.count_moved(unpack_pieces(round.parts(), message.member, round.received.data() + message.first));
   }
   co_await Await::peers;
 }
@@ -205,23 +207,6 @@ void HostsCommunicator::post(Round& round) {
   }
   for (const auto [member, first, bytes] : round.outgoing) {
     round.count_moved(link.send(round.transfers, round.sent.data() + first, bytes, rank_of(member), tag));
-  }
-}
-
-// What this rank has for `receiver`, contiguous.
-void HostsCommunicator::pack(Round& round, int receiver, std::byte* to) {
-  for (size_t i = round.first; i < round.last; ++i) {
-    const int64_t bytes = pack_piece(round.part(i), receiver, to);
-    round.count_moved(bytes);
-    to += bytes;
-  }
-}
-
-void HostsCommunicator::unpack(Round& round, int sender, const std::byte* from) {
-  for (size_t i = round.first; i < round.last; ++i) {
-    const int64_t bytes = unpack_piece(round.part(i), sender, from);
-    round.count_moved(bytes);
-    from += bytes;
   }
 }
 

@@ -102,8 +102,6 @@ class HostsCommunicator final : public CollectiveCommunicator {
   const std::byte* destination(const Round& round, int member, size_t part) const;
 
   void post(Round& round);
-  void pack(Round& round, int receiver, std::byte* to);
-  void unpack(Round& round, int sender, const std::byte* from);
   void take_piece(Round& round, int sender);
   void take_gathered(Round& round, int sender);
   int64_t slice_elements(const Round& round, int owner) const;

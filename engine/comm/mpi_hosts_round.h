@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "engine/comm/block_copy.h"
 #include "engine/comm/mpi_hosts_communicator.h"
 #include "engine/comm/mpi_operation.h"
 
@@ -34,21 +34,7 @@ class HostsCommunicator::Round final : public MpiOperation {
     return call.kind == CallKind::all_to_all || call.destination_of[static_cast<size_t>(from)] == to;
   }
   const CallPart& part(size_t index) const { return readable().parts[index]; }
-  int64_t piece_bytes() const {
-    int64_t bytes = 0;
-    for (size_t i = first; i < last; ++i) bytes += part(i).piece_bytes();
-    return bytes;
-  }
-  int64_t bytes_for(int receiver) const {
-    int64_t bytes = 0;
-    for (size_t i = first; i < last; ++i) bytes += sent_bytes(part(i), receiver);
-    return bytes;
-  }
-  int64_t bytes_from(int sender) const {
-    int64_t bytes = 0;
-    for (size_t i = first; i < last; ++i) bytes += received_bytes(part(i), sender);
-    return bytes;
-  }
+  std::span<const CallPart> parts() const { return std::span(readable().parts).subspan(first, last - first); }
   void check_signatures() const { table_.check_signatures(slot(), call); }
 
   bool small = false;
