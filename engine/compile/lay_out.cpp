@@ -42,7 +42,7 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
 
 }  // namespace
 
-int64_t LaidOut::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
+int64_t LaidOut::arena_bytes() const { return largest_arena_bytes(arenas); }
 
 LaidOut lay_out_as_written(const LayoutProblem& problem, const Scheduling& scheduling) {
   LayoutProblem fixed{problem.graph, problem.mesh, problem.start.defined, problem.prices};

@@ -56,7 +56,7 @@ int Plan::host_of(int device) const {
   return host;
 }
 
-int64_t Plan::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
+int64_t Plan::arena_bytes() const { return largest_arena_bytes(arenas); }
 
 double wire_bytes_of(const Plan& plan, int device) {
   double bytes = 0;

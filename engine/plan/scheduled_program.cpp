@@ -29,7 +29,7 @@ ScheduledProgram as_ordered(Program& program, const ScheduleProblem& problem) {
 
 }  // namespace
 
-int64_t ScheduledProgram::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
+int64_t ScheduledProgram::arena_bytes() const { return largest_arena_bytes(arenas); }
 
 ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
   ScheduledProgram blocking = as_ordered(program, problem);

@@ -1,5 +1,6 @@
 #include "engine/program/arena_layout.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "engine/base/align.h"
@@ -12,6 +13,10 @@ std::string_view name(MemoryCategory category) {
                                         "activations", "collectives", "workspace"};
   static_assert(std::size(names) == enum_count<MemoryCategory>);
   return names[static_cast<int>(category)];
+}
+
+int64_t largest_arena_bytes(std::span<const ArenaLayout> arenas) {
+  return std::ranges::max_element(arenas, {}, &ArenaLayout::bytes)->bytes;
 }
 
 MessageLayout message_layout(const Program& program, const Send& send) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,8 @@ struct ArenaLayout {
   int64_t bytes = 0;                // of the arena
   int length = 0;                   // positions that lifetimes speak of
 };
+
+int64_t largest_arena_bytes(std::span<const ArenaLayout> arenas);  // of the largest of these, at least one
 
 // Where the arrays of a message lie in the buffer of its send, in the order of its operands.
 struct MessageLayout {

@@ -344,7 +344,8 @@ void TimelineCanvas::paint_memory(QPainter& painter, size_t index) const {
   const QRectF place = row_place(index);
   painter.fillRect(place, theme().window);
   if (const MemoryTrack* memory = memory_of(rows_[index])) {
-    const int64_t most = std::ranges::max(memory_, {}, &MemoryTrack::held).held(), limit = plan_->memory_limit_bytes;
+    const int64_t most = std::ranges::max_element(memory_, {}, &MemoryTrack::held)->held();
+    const int64_t limit = plan_->memory_limit_bytes;
     const MemoryInk ink{in_use_color(), theme().error, memory->held() > limit ? theme().error : theme().muted};
     paint_memory_track(painter, place, *memory, begin(), end(), highest_drawn(double(most), limit), limit, ink);
   }

@@ -17,13 +17,10 @@ int MemoryTrack::position_at(double seconds) const {
   return std::max(0, static_cast<int>(behind - starts_.begin()) - 1);
 }
 
-int64_t MemoryTrack::at(double seconds) const {
-  return totals_.empty() ? 0 : totals_[static_cast<size_t>(position_at(seconds))];
-}
+int64_t MemoryTrack::at(double seconds) const { return totals_[static_cast<size_t>(position_at(seconds))]; }
 
 std::vector<int64_t> MemoryTrack::columns(double begin, double end, int pixels) const {
   std::vector<int64_t> most(static_cast<size_t>(std::max(0, pixels)), 0);
-  if (totals_.empty() || !(end > begin)) return most;
   for (int x = 0; x < pixels; ++x) {
     const double from = begin + (end - begin) * x / pixels, to = begin + (end - begin) * (x + 1) / pixels;
     const int first = position_at(from);
@@ -39,7 +36,7 @@ std::vector<MemoryTrack> memory_tracks(const Plan& plan, const std::stop_token& 
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     MemoryCurve curve = memory_curve(plan, stage, stop);
     if (curve.totals.empty()) return {};
-    const int64_t held = std::max(arena_of(curve, plan, stage).bytes, curve.totals[static_cast<size_t>(curve.peak)]);
+    const int64_t held = arena_of(curve, plan, stage).bytes;
     tracks.emplace_back(plan.simulation.stages.at(static_cast<size_t>(stage)), std::move(curve.totals), held);
   }
   return tracks;

@@ -15,16 +15,14 @@ namespace shardscope {
 // the start of an instruction to the start of the next, before the first and behind the last as beside these.
 class MemoryTrack {
  public:
-  MemoryTrack() = default;  // nothing is known
-  // By position in the main sequence: when instructions run, and the bytes in use. `held`: with what the allocator
-  // keeps.
+  // By position in the main sequence, at least one: when instructions run, and the bytes in use. `held`: with what the
+  // allocator keeps.
   MemoryTrack(std::span<const Simulation::Span> spans, std::vector<int64_t> totals, int64_t held);
 
   // The most that is in use in each of `pixels` columns of the window [begin, end) seconds.
   std::vector<int64_t> columns(double begin, double end, int pixels) const;
   int64_t at(double seconds) const;  // bytes in use
   int64_t held() const { return held_; }
-  bool is_empty() const { return totals_.empty(); }
 
  private:
   int position_at(double seconds) const;
