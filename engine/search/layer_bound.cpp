@@ -25,7 +25,7 @@ class StrategyBound {
         microbatches_(microbatches),
         prices_(prices),
         orders_(orders) {
-    if (is_of_all_sizes()) {
+    if (is_of_all_sizes(kind_)) {
       const double rows = static_cast<double>(strategy_.microbatch_size) / static_cast<double>(profile.rows);
       if (kind == ProfileKind::undivided) parts_ = static_cast<double>(strategy_.tensor);
       rows_share_ = rows / parts_;
@@ -51,8 +51,6 @@ class StrategyBound {
   }
 
  private:
-  bool is_of_all_sizes() const { return shardscope::is_of_all_sizes(kind_); }
-
   // Of one layer of a group, whichever it is.
   PartWork of_layer(const std::vector<PartWork>& works, size_t group) const {
     const EqualLayers& layers = profile_.layers[group];
@@ -147,7 +145,7 @@ class StrategyBound {
     const ChunkLayers& all = chunks_.front();
     const TaskSeconds of_forward = of_chunk(profile_.forward, all, false),
                       of_backward = of_chunk(profile_.backward, all, true);
-    const bool has_tails = !is_of_all_sizes();
+    const bool has_tails = !is_of_all_sizes(kind_);
     const double forward = std::max(of_forward.all(), of_forward.clock + (has_tails ? profile_.forward_tail : 0)),
                  backward = std::max(of_backward.all(), of_backward.clock + (has_tails ? profile_.backward_tail : 0));
     double seconds = static_cast<double>(microbatches_) * (forward + backward);
@@ -169,7 +167,8 @@ class StrategyBound {
   // `with_streams`: the task is one in the plan.
   Item item_of(const TaskSeconds& of, bool with_streams) const {
     const double work = with_streams ? of.all() : of.clock;
-    if (is_of_all_sizes()) return {.work = work, .computing = of.computing, .ahead = std::max(0.0, work - of.passing)};
+    if (is_of_all_sizes(kind_))
+      return {.work = work, .computing = of.computing, .ahead = std::max(0.0, work - of.passing)};
     return {.work = work,
             .computing = of.computing,
             .ahead = of.ahead + work - of.clock,
@@ -223,7 +222,7 @@ class StrategyBound {
       update[s] += of_chunk(profile_.update, of_stage(s), false).all();
     }
     const int64_t items = 2 * microbatches_ * count;
-    std::vector<double> ends = !is_of_all_sizes() && items <= simulated_items
+    std::vector<double> ends = !is_of_all_sizes(kind_) && items <= simulated_items
                                    ? simulated(forward, backward, weight, received, received_back, begin)
                                    : summed(forward, backward, weight, received, received_back, begin);
     if (schedule.splits_backward) {

@@ -97,12 +97,11 @@ int64_t LayerProfiles::microbatches_of(const Candidate& candidate) const {
 std::string LayerProfiles::key_of(const Candidate& candidate, ProfileKind kind) const {
   if (kind == ProfileKind::undivided) return key_of(without_division(candidate), ProfileKind::proportional);
   const StrategyConfig& s = candidate.strategy;
-  const bool is_of_all_sizes = kind == ProfileKind::proportional;
   // First what decides the graph: profiles made in this order share it with the next.
   std::string key =
-      fmt::format("{} {} {} {} {} {} {} {}", s.context, s.expert, is_of_all_sizes ? 0 : s.microbatch_size, s.recompute,
-                  microbatches_of(candidate) > 1, s.pipeline > 1, s.tensor, s.sequence_parallel);
-  if (is_of_all_sizes) return key;
+      fmt::format("{} {} {} {} {} {} {} {}", s.context, s.expert, is_of_all_sizes(kind) ? 0 : s.microbatch_size,
+                  s.recompute, microbatches_of(candidate) > 1, s.pipeline > 1, s.tensor, s.sequence_parallel);
+  if (is_of_all_sizes(kind)) return key;
   if (kind == ProfileKind::coarse) return key + (splits_gradients(candidate) ? " split" : "");
   return key + fmt::format(" {} {} {} {} {}", s.data, s.fsdp, s.zero, s.pipeline, order_on_links(s, machine_.levels));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/machine/topology.h"
 #include "engine/shard/work_prices.h"
 
 namespace shardscope {
@@ -41,10 +42,7 @@ struct Samples {
 
 double worked(const PlanStepTime& time) { return static_cast<double>(time.end_ns - time.start_ns) * 1e-9; }
 
-bool is_sharing_cores(const Plan& plan) {
-  const Device& device = plan.machine.device;
-  return device.kind == DeviceKind::host_cores && plan.ranks_on_host() > device.cores;
-}
+bool is_sharing_cores(const Plan& plan) { return share_of_rank(plan.machine.device, plan.ranks_on_host()) < 1; }
 
 // By which a rank's times are enlarged.
 double enlargement(const Plan& plan, int stage, const std::vector<PlanStepTime>& times) {

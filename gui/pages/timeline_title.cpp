@@ -9,14 +9,13 @@ namespace shardscope {
 
 namespace {
 
-// "nvlink, device 3", "memory, stage 1", "memory".
-QString of_stage_or_device(const QString& what, const Plan& plan, const TimelineRow& row) {
-  if (row.device >= 0) return QObject::tr("%1, device %2").arg(what).arg(row.device);
+QString with_stage(const QString& what, const Plan& plan, const TimelineRow& row) {
   return plan.program.stages > 1 ? QObject::tr("%1, stage %2").arg(what).arg(row.stage) : what;
 }
 
-QString with_stage(const QString& what, const Plan& plan, const TimelineRow& row) {
-  return plan.program.stages > 1 ? QObject::tr("%1, stage %2").arg(what).arg(row.stage) : what;
+// "nvlink, device 3", "memory, stage 1", "memory".
+QString of_stage_or_device(const QString& what, const Plan& plan, const TimelineRow& row) {
+  return row.device >= 0 ? QObject::tr("%1, device %2").arg(what).arg(row.device) : with_stage(what, plan, row);
 }
 
 TimelineTitle title_of_memory(const Plan& plan, const TimelineRow& row, const MemoryTrack* memory) {

@@ -1,5 +1,7 @@
 #include "gui/run/run_speed.h"
 
+#include "engine/machine/topology.h"
+
 namespace shardscope {
 
 StepWork step_work(const Plan& plan) {
@@ -19,7 +21,7 @@ StepWork step_work(const Plan& plan) {
   }
   const Device& device = plan.machine.device;
   const Precision precision = plan.bf16_products.empty() ? Precision::f32 : Precision::bf16;
-  const double share = device.kind == DeviceKind::host_cores ? double(device.cores) / plan.ranks_on_host() : 1;
+  const double share = share_of_rank(device, plan.ranks_on_host());
   if (const ProductRate* rate = find_products(device, precision)) work.peak = rate->flops_per_second * share * ranks;
   return work;
 }
