@@ -123,6 +123,7 @@ void print_left(const SearchRequest& request, double best) {
   const double limit = memory > 0 ? static_cast<double>(memory) : std::numeric_limits<double>::infinity();
   std::vector<const Candidate*> left;
   for (const Candidate& candidate : all) left.push_back(&candidate);
+  size_t profiles = 0;
   const auto leave = [&](const char* level, const std::function<Bound(const Candidate&)>& bound_of) {
     const double took = seconds_of([&] {
       std::erase_if(left, [&](const Candidate* candidate) {
@@ -130,7 +131,7 @@ void print_left(const SearchRequest& request, double best) {
         return bound.memory_bytes > limit || bound.seconds >= best;
       });
     });
-    fmt::print("{:>8} left {:<12} {:8.2f} s\n", left.size(), level, took);
+    fmt::print("{:>8} left {:<12} {:6} profiles {:8.2f} s\n", left.size(), level, profiles, took);
   };
   fmt::print("that may be faster than the best\n");
   leave("at once", [&](const Candidate& candidate) { return bounds.of(candidate); });
@@ -139,6 +140,7 @@ void print_left(const SearchRequest& request, double best) {
     // Those that share a profile, and what it is made of, together.
     std::map<std::string, std::vector<const Candidate*>> by_profile;
     for (const Candidate* candidate : left) by_profile[layers.profiles().key_of(*candidate, kind)].push_back(candidate);
+    profiles = by_profile.size();
     left.clear();
     for (const auto& [key, sharing] : by_profile) left.insert(left.end(), sharing.begin(), sharing.end());
     leave(names[static_cast<size_t>(kind)],

@@ -30,3 +30,11 @@ else()
 endif()
 add_library(xxhash INTERFACE)
 target_link_libraries(xxhash INTERFACE ${XXHASH_LIBRARY})
+
+# Graphs and programs are many small objects, which it allocates in less time (docs/evidence.md). Programs link it, not
+# libraries; sanitizers have an allocator of their own.
+add_library(allocator INTERFACE)
+if(NOT SHARDSCOPE_SANITIZE)
+  find_library(JEMALLOC_LIBRARY jemalloc REQUIRED)
+  target_link_libraries(allocator INTERFACE ${JEMALLOC_LIBRARY})
+endif()

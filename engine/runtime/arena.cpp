@@ -1,7 +1,5 @@
 #include "engine/runtime/arena.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 
 #include "engine/base/error.h"
@@ -40,14 +38,6 @@ int64_t Arena::measured_bytes(std::span<const std::byte> part) const {
     if (words[at / word_bytes] != pattern(at / word_bytes)) bytes += std::min(word_bytes, last - at);
   }
   return bytes;
-}
-
-int64_t heap_bytes() {
-  // mallinfo2 sets up a C library's heap that was never used (a sanitizer has its own), and not safely in several
-  // threads: one goes first.
-  [[maybe_unused]] static const struct mallinfo2 first = mallinfo2();
-  const struct mallinfo2 info = mallinfo2();
-  return static_cast<int64_t>(info.uordblks + info.hblkhd);
 }
 
 }  // namespace shardscope

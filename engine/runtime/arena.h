@@ -28,7 +28,4 @@ class Arena {
   std::span<std::byte> memory_;
 };
 
-// Bytes that this process holds of the C library's heap (malloc, new), over all threads.
-int64_t heap_bytes();
-
 }  // namespace shardscope

@@ -9,16 +9,4 @@ namespace shardscope {
 // Pss_Anon and SwapPss). 0 where the kernel does not tell.
 int64_t private_bytes();
 
-// The same, looked at rarely enough to cost less than a thousandth of the time: the first two times it is asked, then
-// after ten seconds or a thousand times what the last look took.
-class OutsideMemory {
- public:
-  int64_t bytes();
-
- private:
-  int looks_ = 0;
-  int64_t due_ns_ = 0;
-  int64_t bytes_ = 0;
-};
-
 }  // namespace shardscope

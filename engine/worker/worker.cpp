@@ -12,6 +12,7 @@
 
 #include "engine/base/align.h"
 #include "engine/base/hash.h"
+#include "engine/base/heap.h"
 #include "engine/base/loaded_code.h"
 #include "engine/base/plural.h"
 #include "engine/runtime/arena.h"
@@ -24,6 +25,7 @@
 #include "engine/worker/outside_memory.h"
 #include "engine/worker/parameter_file.h"
 #include "engine/worker/rank_exchange.h"
+#include "engine/worker/sampled_number.h"
 #include "engine/worker/step_meter.h"
 #include "engine/worker/stored_bytes.h"
 #include "engine/worker/stored_states.h"
@@ -149,8 +151,8 @@ class Training {
     RankMeasurement measured;
     measured.rank = world_.rank();
     measured.arena_bytes = arena_.measured_bytes();
-    measured.heap_bytes = heap_bytes() - heap_mark_;
-    if (hooks_.telemetry) measured.outside_bytes = outside_.bytes();
+    measured.heap_bytes = heap_.value() - heap_mark_;
+    if (hooks_.telemetry) measured.outside_bytes = outside_.value();
     measured.wire_bytes = sent;
     measured.moved_bytes = moved;
     measured.parameter_bytes = stored_.parameters;
@@ -226,7 +228,7 @@ class Training {
   RankExchange exchange_;
   StepMeter meter_;
   TraceChooser traces_;
-  OutsideMemory outside_;
+  SampledNumber heap_{heap_bytes, 0}, outside_{private_bytes, 10'000'000'000};
   Executor executor_;
   Purpose purpose_;
   StoredBytes stored_;

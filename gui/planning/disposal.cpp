@@ -1,11 +1,11 @@
 #include "gui/planning/disposal.h"
 
-#include <malloc.h>
-
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "engine/base/heap.h"
 
 namespace shardscope {
 namespace {
@@ -27,7 +27,7 @@ class Disposal {
       const std::vector<std::function<void()>> now = std::exchange(waiting_, {});
       lock.unlock();
       for (const std::function<void()>& end : now) end();
-      ::malloc_trim(0);
+      trim_heap();
       lock.lock();
     }
   }
