@@ -100,7 +100,7 @@ RankReport HostObserver::look_at(Rank& rank, bool with_traces, bool with_groups)
   const bool is_over = status.state == RankState::finished || status.state == RankState::failed;
   if (!with_traces && !is_over) return report;
   report.load = rank.telemetry->take_expert_load();
-  for (TraceChoice choice : {TraceChoice::latest, TraceChoice::slowest}) {
+  for (TraceChoice choice : trace_choices) {
     if (auto trace = rank.telemetry->take_trace(choice)) report.traces.emplace_back(choice, std::move(*trace));
   }
   return report;

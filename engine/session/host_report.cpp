@@ -104,7 +104,7 @@ RankReport get_rank(ByteReader& bytes) {
   rank.steps = bytes.get_list<StepRecord>();
   for (size_t count = bytes.get_count(sizeof(uint64_t)); count > 0; --count) {
     const auto choice = bytes.get<TraceChoice>();
-    if (choice > TraceChoice::slowest) bytes.fail("unknown choice of a trace");
+    if (static_cast<size_t>(choice) >= std::size(trace_choices)) bytes.fail("unknown choice of a trace");
     RankTrace trace;
     trace.step = bytes.get<int64_t>();
     trace.times = bytes.get_list<PlanStepTime>();

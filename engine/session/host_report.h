@@ -33,7 +33,7 @@ struct RankReport {
   int rank = 0;
   RankObservation observation;
   std::vector<StepRecord> steps;                          // oldest first, without gaps from report to report
-  std::vector<std::pair<TraceChoice, RankTrace>> traces;  // latest, slowest: those that are new
+  std::vector<std::pair<TraceChoice, RankTrace>> traces;  // those that are new
   std::optional<RankExpertLoad> load;                     // of the newest step, where it is new
   bool operator==(const RankReport&) const = default;
 };

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 
 #include "engine/session/rank_words.h"
@@ -15,11 +13,6 @@ namespace {
 
 [[noreturn]] void refuse_report(int rank, const std::string& what) {
   throw Failure(Error{"bad_report", what, on_rank(rank), ""});
-}
-
-// How many times a trace's step took more or less than the median.
-double distance(const TraceMessage& trace, double median_ms) {
-  return std::abs(std::log(trace.milliseconds() / median_ms));
 }
 
 }  // namespace
@@ -43,7 +36,7 @@ std::vector<Message> Progress::take(const HostReport& report) {
     observations_[seen.rank] = seen.observation;
     take_steps(rank, seen.rank, seen.steps);
     for (const auto& [choice, trace] : seen.traces) {
-      if (std::ssize(trace.times) != plan_steps_[static_cast<size_t>(seen.rank)] || choice > TraceChoice::slowest)
+      if (std::ssize(trace.times) != plan_steps_[static_cast<size_t>(seen.rank)])
         refuse_report(seen.rank, "a trace is not of this plan");
       rank.traces[static_cast<size_t>(choice)] = trace;
     }
@@ -60,7 +53,7 @@ std::vector<Message> Progress::take(const HostReport& report) {
   while (std::ranges::none_of(ranks_, [](const Rank& rank) { return rank.steps.empty(); })) {
     messages.push_back(close_step());
   }
-  for (TraceChoice choice : {TraceChoice::latest, TraceChoice::slowest}) close_trace(choice, messages);
+  for (TraceChoice choice : trace_choices) close_trace(choice, messages);
   if (experts) messages.emplace_back(std::move(*experts));
   return messages;
 }
@@ -106,7 +99,6 @@ StepMessage Progress::close_step() {
     message.ranks.push_back(record.measured);
   }
   for (Rank& rank : ranks_) rank.steps.pop_front();
-  step_times_.add(message.step_ms);
   completed_ = message.step + 1;
   return message;
 }
@@ -130,17 +122,7 @@ void Progress::close_trace(TraceChoice choice, std::vector<Message>& messages) {
       for (int64_t* at : {&time.arrive_ns, &time.start_ns, &time.end_ns}) *at -= zero.at(rank.host);
     }
   }
-  messages.push_back(message);
-  if (choice == TraceChoice::latest) choose_median(message, messages);
-}
-
-void Progress::choose_median(const TraceMessage& latest, std::vector<Message>& messages) {
-  const double median = step_times_.median().value_or(latest.milliseconds());
-  const bool is_nearer = !median_ || median_->step == 0 || distance(latest, median) < distance(*median_, median);
-  if (!is_nearer) return;
-  median_ = latest;
-  median_->choice = TraceChoice::median;
-  messages.push_back(*median_);
+  messages.push_back(std::move(message));
 }
 
 }  // namespace shardscope

@@ -8,7 +8,6 @@
 
 #include "engine/session/host_report.h"
 #include "engine/session/messages.h"
-#include "engine/session/step_times.h"
 
 namespace shardscope {
 
@@ -38,21 +37,18 @@ class Progress {
     std::deque<StepRecord> steps;  // finished here, not yet everywhere
     std::optional<int64_t> newest;
     int host = 0;  // the first rank of the report that it comes with
-    std::array<std::optional<RankTrace>, 2> traces;
+    std::array<std::optional<RankTrace>, std::size(trace_choices)> traces;
   };
 
   void take_steps(Rank& rank, int number, const std::vector<StepRecord>& steps);
   StepMessage close_step();
   void close_trace(TraceChoice choice, std::vector<Message>& messages);
-  void choose_median(const TraceMessage& latest, std::vector<Message>& messages);
 
   std::vector<int> plan_steps_;  // by rank
   std::vector<std::string> metrics_;
   std::vector<ExpertLayer> experts_;
   std::vector<RankObservation> observations_;
   std::vector<Rank> ranks_;
-  StepTimes step_times_;
-  std::optional<TraceMessage> median_;  // the one reported last
   int64_t completed_ = 0;
 };
 

@@ -18,11 +18,10 @@ struct RecordFiles {
   std::string former_profile() const { return folder + "/profile.json"; }  // in place of machine(), before 0.2
   std::string messages() const { return folder + "/messages.jsonl"; }
   std::string trace(TraceChoice choice) const { return folder + "/trace_" + std::string(name(choice)) + ".json"; }
-  static constexpr TraceChoice choices[] = {TraceChoice::latest, TraceChoice::slowest, TraceChoice::median};
 
   std::vector<std::string> all() const {
     std::vector<std::string> paths{header(), run_file(), machine(), former_profile(), messages()};
-    for (TraceChoice choice : choices) paths.push_back(trace(choice));
+    for (TraceChoice choice : trace_choices) paths.push_back(trace(choice));
     return paths;
   }
 };

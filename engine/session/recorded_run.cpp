@@ -126,7 +126,7 @@ RecordedRun::RecordedRun(const std::string& folder) : files_{folder} {
   hello_ = std::get<HelloMessage>(first);
   hello_.config_json = file_text(files_.run_file());
   machine_ = read_machine(files_);
-  for (TraceChoice choice : RecordFiles::choices) {
+  for (TraceChoice choice : trace_choices) {
     const std::string path = files_.trace(choice);
     std::error_code fault;
     if (!fs::exists(path, fault)) continue;

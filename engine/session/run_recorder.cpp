@@ -104,10 +104,10 @@ RunRecorder::~RunRecorder() {
 
 void RunRecorder::begin() {
   const auto files = {&messages_, &run_file_, &machine_, &header_};
-  const bool is_any_replaced = std::ranges::any_of(files, &LiveFile::replaces) ||
-                               std::ranges::any_of(RecordFiles::choices, [this](TraceChoice choice) {
-                                 return is_regular(held_, name_of(files_.trace(choice)));
-                               });
+  const bool is_any_replaced =
+      std::ranges::any_of(files, &LiveFile::replaces) || std::ranges::any_of(trace_choices, [this](TraceChoice choice) {
+        return is_regular(held_, name_of(files_.trace(choice)));
+      });
   try {
     if (is_any_replaced) {
       old_.emplace(make_folder(held_, "old"));
@@ -124,7 +124,7 @@ void RunRecorder::begin() {
 }
 
 void RunRecorder::keep_traces() {
-  for (TraceChoice choice : RecordFiles::choices) {
+  for (TraceChoice choice : trace_choices) {
     const std::string path = files_.trace(choice), name = name_of(path);
     if (!old_ || !is_regular(held_, name)) continue;
     if (const int error = rename_new(held_, *old_, name); error != 0) fail_to_write(path, error);
@@ -133,7 +133,7 @@ void RunRecorder::keep_traces() {
 
 void RunRecorder::undo() {
   is_open_ = false;
-  for (TraceChoice choice : RecordFiles::choices) {
+  for (TraceChoice choice : trace_choices) {
     if (old_) rename_new(*old_, held_, name_of(files_.trace(choice)));
   }
   for (LiveFile* file : {&header_, &machine_, &run_file_, &messages_}) file->undo();
@@ -148,8 +148,7 @@ void RunRecorder::complete() {
     return;
   }
   for (LiveFile* file : {&messages_, &run_file_, &machine_, &header_}) file->complete();
-  for (TraceChoice choice : RecordFiles::choices)
-    ::unlinkat(old_->descriptor(), name_of(files_.trace(choice)).c_str(), 0);
+  for (TraceChoice choice : trace_choices) ::unlinkat(old_->descriptor(), name_of(files_.trace(choice)).c_str(), 0);
   remove_old();
 }
 

@@ -75,7 +75,7 @@ class RunRecorder {
   LiveFile messages_, run_file_, machine_, header_;
   std::string kept_;
   bool is_open_ = false, has_step_ = false;
-  std::array<std::optional<TraceMessage>, std::size(RecordFiles::choices)> traces_;  // reported, not yet written
+  std::array<std::optional<TraceMessage>, std::size(trace_choices)> traces_;  // reported, not yet written
   std::chrono::steady_clock::time_point traced_;
 };
 

@@ -20,7 +20,7 @@ using PhaseMs = std::array<double, step_phases>;
 struct RankMeasurement {
   int64_t rank = 0;
   int64_t arena_bytes = 0;      // highest byte of the arena overwritten so far, in whole lines of 64
-  int64_t heap_bytes = 0;       // of the C library's heap, taken since training began
+  int64_t heap_bytes = 0;       // of the heap, taken since training began
   int64_t outside_bytes = 0;    // memory of the process besides what it shares with others (arenas, libraries), as the
                                 // kernel counts it; looked at rarely; 0: not known
   double wire_bytes = 0;        // sent in this step by the ring convention, from the arguments of the calls
@@ -77,8 +77,9 @@ struct RankTrace {
 };
 
 // Which training step's trace: a recent one, the one that took longest (of the slowest rank; the first step, which
-// warms up, only while there is no other), the one nearest to the median. A rank keeps the first two.
+// warms up, only while there is no other), one near the median.
 enum class TraceChoice : uint8_t { latest, slowest, median };
+inline constexpr TraceChoice trace_choices[] = {TraceChoice::latest, TraceChoice::slowest, TraceChoice::median};
 std::string_view name(TraceChoice choice);
 std::optional<TraceChoice> trace_choice(std::string_view name);
 

@@ -67,7 +67,7 @@ class TelemetryWriter {
   void add_step(const StepRecord& record) noexcept;
   // What experts got in the step; as many numbers as set_plan() made room for, else without effect.
   void put_expert_load(int64_t step, std::span<const float> numbers) noexcept;
-  // The trace of the training step just done becomes the rank's latest or slowest.
+  // The trace of the training step just done becomes the rank's of this choice.
   void keep_trace(TraceChoice choice) noexcept;
 
  private:
@@ -90,7 +90,7 @@ class TelemetryReader {
   RankStatus status() const;
   // The records added since the last call, oldest first, at most so many.
   std::vector<StepRecord> take_steps(size_t most = TelemetryWriter::step_capacity);
-  // The rank's latest or slowest trace, where it is another than at the last call and not just being replaced.
+  // The rank's trace of this choice, where it is another than at the last call and not just being replaced.
   std::optional<RankTrace> take_trace(TraceChoice choice);
   // What experts got in the newest step, where the rank leaves it and it is newer than at the last call.
   std::optional<RankExpertLoad> take_expert_load() { return load_.take(); }
@@ -102,7 +102,7 @@ class TelemetryReader {
   MappedFile file_;
   std::string trace_path_;
   std::optional<MappedFile> traces_;
-  std::array<uint64_t, 2> published_{};  // what was taken last, by choice
+  std::array<uint64_t, std::size(trace_choices)> published_{};  // what was taken last, by choice
   ExpertLoadReader load_;
 };
 

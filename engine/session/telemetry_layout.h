@@ -18,9 +18,9 @@ using Word = std::atomic<uint64_t>;
 static_assert(Word::is_always_lock_free && sizeof(Word) == 8);
 
 inline constexpr uint64_t magic = 0x334d4c5444524853;        // "SHRDTLM3"
-inline constexpr uint64_t trace_magic = 0x3143525444524853;  // "SHRDTRC1"
+inline constexpr uint64_t trace_magic = 0x3243525444524853;  // "SHRDTRC2"
 inline constexpr size_t error_bytes = 4000;
-inline constexpr size_t trace_slots = 4;  // two kept, one written, one that a reader may still copy
+inline constexpr size_t trace_slots = 5;  // three kept, one written, one that a reader may still copy
 
 // A value between a version word and itself: odd while it is written, 2 (index + 1) when record `index` is whole.
 // Every word is stored with release and loaded with acquire, so a reader that sees any word of a newer record also
@@ -82,7 +82,7 @@ static_assert(std::is_standard_layout_v<File>);
 struct TraceHeader {
   Word magic, plan_steps;
   // By choice: 0, or a number that grows with each publication, times trace_slots, plus the slot.
-  std::array<Word, 2> published;
+  std::array<Word, std::size(trace_choices)> published;
 };
 
 struct TraceSlot {

@@ -1,6 +1,7 @@
 #include "engine/worker/step_meter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 
 namespace shardscope {
@@ -9,6 +10,13 @@ namespace {
 
 constexpr double least_interval_ms = 500;
 constexpr double events_a_millisecond = 100;  // of traces that are sent to clients
+constexpr double near_median = 0.01;
+
+// How many times two steps' times differ, as a logarithm.
+double distance(double one_ms, double other_ms) {
+  constexpr double least_ms = 1e-6;
+  return std::abs(std::log(std::max(one_ms, least_ms) / std::max(other_ms, least_ms)));
+}
 
 int64_t thread_cpu_ns() {
   timespec time{};
@@ -80,6 +88,10 @@ TraceChooser::Kept TraceChooser::choose(double step_ms, bool is_last) {
   if (kept.latest) elapsed_ms_ = 0;
   kept.slowest = warms_up || steps_ == 2 || step_ms > slowest_ms_;
   if (kept.slowest) slowest_ms_ = warms_up ? 0 : step_ms;
+  step_times_.add(step_ms);
+  const double median = *step_times_.median(), off = distance(median_ms_, median);
+  kept.median = steps_ <= 2 || (off > near_median && distance(step_ms, median) < off);
+  if (kept.median) median_ms_ = step_ms;
   return kept;
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/plan/plan.h"
 #include "engine/runtime/trace.h"
+#include "engine/session/step_times.h"
 #include "engine/session/telemetry.h"
 
 namespace shardscope {
@@ -40,14 +41,15 @@ class StepMeter : public ExecutionObserver {
 
 // Which traces a rank keeps. A function of the steps' times as all ranks know them, so all choose alike: the first
 // step, the last and those between at a bounded rate are the latest; the slowest is that of all steps but the first, or
-// the first while it is alone.
+// the first while it is alone; likewise the median one, which is kept until it is more than `near_median` off the
+// median and another step is nearer.
 class TraceChooser {
  public:
   // `events`: plan steps of all ranks together, which set the rate.
   explicit TraceChooser(int64_t events);
 
   struct Kept {
-    bool latest = false, slowest = false;
+    bool latest = false, slowest = false, median = false;
   };
   Kept choose(double step_ms, bool is_last);
 
@@ -55,7 +57,8 @@ class TraceChooser {
   double interval_ms_;
   int64_t steps_ = 0;
   double elapsed_ms_ = 0;  // since the last trace that was kept as latest
-  double slowest_ms_ = 0;
+  double slowest_ms_ = 0, median_ms_ = 0;
+  StepTimes step_times_;
 };
 
 }  // namespace shardscope

@@ -166,6 +166,7 @@ class Training {
     if (!hooks_.telemetry) return;
     if (kept.latest) hooks_.telemetry->keep_trace(TraceChoice::latest);
     if (kept.slowest) hooks_.telemetry->keep_trace(TraceChoice::slowest);
+    if (kept.median) hooks_.telemetry->keep_trace(TraceChoice::median);
   }
 
   // They are the same on every rank.

@@ -144,22 +144,6 @@ class ProgressTest : public QObject {
     QCOMPARE(reported[0].ranks[2][0].end_ns, int64_t{100});
     QVERIFY(take({}).empty());
   }
-
-  void the_median_trace_is_the_latest_that_came_nearest_to_the_median() {
-    Progress progress({1}, {});
-    std::vector<int64_t> reported;
-    const std::vector<double> milliseconds = {900, 40, 12, 10, 30, 10, 11, 10, 10};
-    for (size_t i = 0; i < milliseconds.size(); ++i) {
-      RankReport report =
-          traced(0, TraceChoice::latest, static_cast<int64_t>(i), 0, static_cast<int64_t>(milliseconds[i] * 1e6));
-      report.steps = {record_of(0, static_cast<int64_t>(i), milliseconds[i])};
-      for (const TraceMessage& trace : all<TraceMessage>(progress.take({0, false, {report}}))) {
-        if (trace.choice == TraceChoice::median) reported.push_back(trace.step);
-      }
-    }
-    QCOMPARE(reported.front(), int64_t{0});
-    QCOMPARE(milliseconds[static_cast<size_t>(reported.back())], 11.0);  // of 10 10 10 10 11 12 30 40
-  }
 };
 
 REGISTER_TEST(ProgressTest)

@@ -146,7 +146,7 @@ class RunHistoryTest : public QObject {
     };
     QVERIFY(is_sendable(trace_of(TraceChoice::latest, plan_steps)));
     QVERIFY(!is_sendable(trace_of(TraceChoice::latest, 5 * plan_steps)));
-    for (TraceChoice choice : {TraceChoice::latest, TraceChoice::slowest, TraceChoice::median}) {
+    for (TraceChoice choice : trace_choices) {
       history.add(trace_of(choice, plan_steps));
     }
     const std::string greeting = history.greeting();

@@ -3,6 +3,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <ctime>
+#include <random>
 #include <thread>
 
 #include "engine/worker/outside_memory.h"
@@ -142,6 +143,34 @@ class StepMeterTest : public QObject {
     std::vector<bool> kept;
     for (double ms : milliseconds) kept.push_back(chooser.choose(ms, false).slowest);
     QCOMPARE(kept, (std::vector<bool>{true, true, false, true, false, false, true, false}));
+  }
+
+  void a_step_near_the_median_is_traced_however_short_the_run() {
+    TraceChooser chooser(100'000);
+    const std::vector<double> milliseconds = {900, 40, 12, 10, 30, 10, 11, 10, 47};
+    double kept = 0;
+    for (size_t i = 0; i < milliseconds.size(); ++i) {
+      if (chooser.choose(milliseconds[i], i + 1 == milliseconds.size()).median) kept = milliseconds[i];
+    }
+    QCOMPARE(kept, 11.0);  // of 10 10 10 11 12 30 40 47
+  }
+
+  void the_median_trace_follows_the_median_and_is_replaced_seldom() {
+    for (unsigned seed = 0; seed < 50; ++seed) {
+      std::mt19937 random(seed);
+      std::uniform_real_distribution<double> noise(0.9, 1.3);
+      TraceChooser chooser(100);
+      StepTimes times;
+      double kept_ms = 0;
+      int kept = 0;
+      for (int step = 0; step < 5000; ++step) {
+        const double ms = (step < 2000 ? 10 : 20) * noise(random);
+        times.add(ms);
+        if (chooser.choose(ms, false).median) kept_ms = ms, ++kept;
+      }
+      QVERIFY(std::abs(kept_ms / *times.median() - 1) < 0.03);
+      QVERIFY2(kept < 250, std::to_string(kept).c_str());
+    }
   }
 
   void memory_outside_is_what_this_process_holds_for_itself() {

@@ -70,7 +70,7 @@ std::map<int64_t, double> recorded_losses(const std::string& folder) {
 
 void check_record(const Run& run) {
   check_all_steps(run);
-  for (TraceChoice choice : RecordFiles::choices) {
+  for (TraceChoice choice : trace_choices) {
     const std::string trace = RecordFiles{record(run.start())}.trace(choice);
     if (!fs::exists(trace)) throw Complaint(trace + " is gone");
   }
