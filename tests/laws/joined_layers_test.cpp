@@ -2,12 +2,16 @@
 #include <QtTest>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <set>
 
+#include "engine/checkpoint/safetensors.h"
+#include "engine/checkpoint/safetensors_reader.h"
 #include "engine/config/strategy.h"
 #include "engine/machine/host_machine.h"
+#include "engine/worker/import_parameters.h"
 #include "tests/config/random_strategy.h"
 #include "tests/laws/serial_training.h"
 #include "tests/test_program.h"
@@ -80,6 +84,36 @@ const ThreadTraining& alone(const Family& family, bool adapters) {
   return entry->second;
 }
 
+// On two times so many devices of axis tensor, or on one.
+std::vector<double> losses_in_bf16(const Family& family, int64_t tensor) {
+  StrategyConfig strategy;
+  strategy.tensor = tensor;
+  strategy.data = tensor > 1 ? 2 : 1;
+  RunConfig run = with_strategy(run_of(family, false), strategy);
+  run.precision.recipe = "bf16_mixed";
+  return losses_of(train_in_threads(compile({run, reference_host()}), serial_steps));
+}
+
+// A file of parameters with the layers of each array following each other in one dimension.
+void write_as_former_versions(const std::string& from, const std::string& to, bool in_out) {
+  const SafetensorsReader reader(from);
+  std::vector<NamedArray> arrays;
+  std::string elements;
+  for (const auto& [name, array] : reader.arrays()) {
+    Shape shape = array.type.shape;
+    const size_t joined = in_out && name.ends_with("c_attn/weight") ? 1 : 0;
+    if (shape.size() == (name.ends_with("weight") ? 3 : 2)) {
+      shape[joined + 1] *= shape[joined];
+      shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(joined));
+    }
+    arrays.push_back({name, {shape, array.type.dtype}});
+    std::string bytes(static_cast<size_t>(array.type.bytes()), '\0');
+    reader.read(array, std::as_writable_bytes(std::span(bytes)));
+    elements += bytes;
+  }
+  std::ofstream(to, std::ios::binary) << SafetensorsLayout(std::move(arrays)).header() << elements;
+}
+
 bool is_of_any(const ParameterPlan& parameter, const std::set<std::string>& layers) {
   return std::ranges::any_of(parameter.path, [&](const std::string& part) { return layers.contains(part); });
 }
@@ -141,6 +175,33 @@ class JoinedLayersTest : public QObject {
     const ThreadTraining training = train_in_threads(plan, serial_steps);
     compare_with_serial(training, alone(of, adapters), learning_rate, is_key_bias);
     compare_with_prediction(training, plan);
+  }
+
+  void in_bf16_losses_stay_near_those_of_one_device() {
+    for (const Family& family : families()) {
+      const std::vector<double> one = losses_in_bf16(family, 1), split = losses_in_bf16(family, 2);
+      for (size_t i = 0; i < one.size(); ++i) QVERIFY2(std::abs(split[i] - one[i]) < 1e-2 * one[i], family.name);
+    }
+  }
+
+  void parameters_that_former_versions_wrote_are_imported_data() { rows({2}); }
+  void parameters_that_former_versions_wrote_are_imported() {
+    QFETCH(int, family);
+    QFETCH(bool, adapters);
+    QFETCH(int, number);
+    const Family& of = families()[static_cast<size_t>(family)];
+    StrategyConfig strategy;
+    strategy.tensor = number;
+    const Plan plan = compile({with_strategy(run_of(of, adapters), strategy), reference_host()});
+    const QTemporaryDir folder;
+    const auto path = [&](const char* name) { return folder.filePath(name).toStdString(); };
+    std::ofstream(path("now")) << "";
+    const ThreadTraining trained = train_in_threads(plan, 1, {}, {}, path("now"));
+    write_as_former_versions(path("now"), path("former"), of.name == std::string("gpt2"));
+    import_parameters(plan, path("former"), path("imported"));
+    CheckpointOptions options;
+    options.resume = path("imported");
+    QVERIFY(train_in_threads(plan, 0, {}, {}, {}, options).parameters == trained.parameters);
   }
 
  private:
