@@ -10,6 +10,7 @@
 #include "engine/checkpoint/safetensors.h"
 #include "engine/checkpoint/safetensors_reader.h"
 #include "engine/config/strategy.h"
+#include "engine/graph/casts.h"
 #include "engine/machine/host_machine.h"
 #include "engine/worker/import_parameters.h"
 #include "tests/config/random_strategy.h"
@@ -154,6 +155,31 @@ class JoinedLayersTest : public QObject {
     for (const Instruction& instruction : plan.program.main_instructions()) {
       const CollectiveStart* start = instruction.as<CollectiveStart>();
       if (start) QVERIFY2(start->kind == InstructionKind::all_reduce, plan.cause(instruction).c_str());
+    }
+  }
+
+  // As of layers with parameters of their own: activations move, and no part of a parameter or of its gradient.
+  void sequence_parallelism_moves_no_joined_layers_data() { rows({2, 4}); }
+  void sequence_parallelism_moves_no_joined_layers() {
+    QFETCH(int, family);
+    QFETCH(bool, adapters);
+    QFETCH(int, number);
+    const Family& of = families()[static_cast<size_t>(family)];
+    if (!of.unequal.empty()) return;
+    StrategyConfig strategy;
+    strategy.tensor = number;
+    strategy.sequence_parallel = true;
+    const Plan plan = compile({with_strategy(run_of(of, adapters), strategy), reference_host()});
+    const std::vector<bool> of_states = values_of_states(*plan.graph);
+    for (const Instruction& instruction : plan.program.main_instructions()) {
+      const CollectiveStart* start = instruction.as<CollectiveStart>();
+      if (!start || plan.cause(instruction).find("lm_head") != std::string::npos) continue;
+      QVERIFY2(start->kind != InstructionKind::all_to_all, plan.cause(instruction).c_str());
+      if (start->kind != InstructionKind::all_gather) continue;
+      for (const int operand : start->operands) {
+        const ValueId value = plan.program.values[static_cast<size_t>(operand)].graph_value;
+        QVERIFY2(!of_states[static_cast<size_t>(value)], plan.cause(instruction).c_str());
+      }
     }
   }
 
