@@ -2,7 +2,6 @@
 
 #include "engine/ops/attention.h"
 #include "engine/ops/clip.h"
-#include "engine/ops/split.h"
 #include "models/decoder_context.h"
 #include "models/decoder_norm.h"
 
@@ -12,8 +11,7 @@ namespace {
 
 // Queries, keys or values: the linear layer that makes them, and what they are called.
 struct Heads {
-  LinearWeight weight;
-  ValueId bias;  // no_id: none
+  LinearLayer layer;
   int64_t count;
   std::string logical;  // "heads" or "kv_heads"
 };
@@ -24,28 +22,18 @@ Heads own_heads(const DecoderModule& module, int64_t count, const std::string& l
   const DecoderOptions& o = module.options();
   const int64_t size = count * o.head_size;
   const LinearWeight weight = module.linear_weight(o.width, "embed", size, logical);
-  return {weight, o.head_bias ? module.constant("bias", 0, {size}, {logical}) : no_id, count, logical};
+  return {{weight, o.head_bias ? module.constant("bias", 0, {size}, {logical}) : no_id}, count, logical};
 }
 
-// Queries, keys and values of one parameter: parts of its rows.
+// Queries, keys and values of one parameter.
 std::vector<Heads> joined_heads(const DecoderModule& module) {
   const DecoderOptions& o = module.options();
   const std::vector<int64_t> counts{o.heads, o.key_heads, o.key_heads};
-  const std::vector<std::string> names{"heads", "kv_heads", "kv_heads"};
-  std::vector<int64_t> sizes;
-  int64_t all = 0;
-  for (int64_t count : counts) all += sizes.emplace_back(count * o.head_size);
-  const std::vector<LinearWeight> weights = module.split(module.linear_weight(o.width, "embed", all, ""), sizes, names);
-  std::vector<ValueId> biases(3, no_id);
-  if (o.head_bias) {
-    biases = module.module().append_all("split", {module.constant("bias", 0, {all}, {""})}, SplitAttributes{0, sizes},
-                                        "split_bias");
-  }
+  LinearOutputs outputs{{}, {"heads", "kv_heads", "kv_heads"}};
+  for (const int64_t count : counts) outputs.sizes.push_back(count * o.head_size);
+  const std::vector<LinearLayer> layers = module.joined_layers(o.width, "embed", outputs, o.head_bias);
   std::vector<Heads> heads;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    if (biases[i] != no_id) module.graph().values[biases[i]].logical = {names[i]};
-    heads.push_back({weights[i], biases[i], counts[i], names[i]});
-  }
+  for (size_t i = 0; i < counts.size(); ++i) heads.push_back({layers[i], counts[i], outputs.names[i]});
   return heads;
 }
 
@@ -53,16 +41,17 @@ std::vector<Heads> joined_heads(const DecoderModule& module) {
 ValueId project(const DecoderModule& module, ValueId x, const Heads& heads) {
   const Module& ops = module.module();
   const std::vector<std::pair<char, int64_t>> sizes{{'h', heads.count}};
-  const ValueId y = module.multiply(x, heads.weight, {"bse", "e", "(hd)", "bshd"}, sizes, head_dimensions(heads));
-  if (heads.bias == no_id) return y;
-  const ValueId bias = ops.append("rearrange", {heads.bias}, EquationAttributes{"(hd)->hd", sizes}, "bias_of_heads");
+  const ValueId y = module.multiply(x, heads.layer.weight, {"bse", "e", "(hd)", "bshd"}, sizes, head_dimensions(heads));
+  if (heads.layer.bias == no_id) return y;
+  const ValueId bias =
+      ops.append("rearrange", {heads.layer.bias}, EquationAttributes{"(hd)->hd", sizes}, "bias_of_heads");
   module.graph().values[bias].logical = {heads.logical, "kv"};
   return ops.add(y, bias);
 }
 
 // The same, normalised over all heads before it is cut into them.
 ValueId project_normalised(const DecoderModule& module, const DecoderModule& norm, ValueId x, const Heads& heads) {
-  ValueId y = module.linear(x, heads.weight, heads.bias);
+  ValueId y = module.linear(x, heads.layer.weight, heads.layer.bias);
   y = decoder_norm(norm, y, heads.logical);
   y = module.module().append("rearrange", {y}, EquationAttributes{"bs(hd)->bshd", {{'h', heads.count}}}, "to_heads");
   module.graph().values[y].logical = head_dimensions(heads);

@@ -16,12 +16,12 @@ ValueId up_layer(const DecoderModule& module, ValueId x, int64_t inner) {
   return module.linear(x, weight, bias_of(module, inner, "mlp"));
 }
 
-// Gate and up of one parameter, without biases: parts of its rows.
-std::pair<ValueId, ValueId> joined_layers(const DecoderModule& module, ValueId x, int64_t inner) {
-  const DecoderOptions& o = module.options();
-  const std::vector<LinearWeight> parts =
-      module.split(module.linear_weight(o.width, "embed", 2 * inner, ""), {inner, inner}, {"mlp", "mlp"});
-  return {module.child("gate").linear(x, parts[0], no_id), module.child("up").linear(x, parts[1], no_id)};
+// Gate and up of one parameter, without biases.
+std::pair<ValueId, ValueId> joined_gate(const DecoderModule& module, ValueId x, int64_t inner) {
+  const std::vector<LinearLayer> layers =
+      module.joined_layers(module.options().width, "embed", {{inner, inner}, {"mlp", "mlp"}}, false);
+  return {module.child("gate").linear(x, layers[0].weight, no_id),
+          module.child("up").linear(x, layers[1].weight, no_id)};
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ ValueId decoder_feed_forward(const DecoderModule& module, ValueId x, int64_t inn
       gate = up_layer(module.child(o.names.gate), x, inner);
       up = up_layer(module.child(o.names.up), x, inner);
     } else {
-      std::tie(gate, up) = joined_layers(module.child(o.names.joined_gate), x, inner);
+      std::tie(gate, up) = joined_gate(module.child(o.names.joined_gate), x, inner);
     }
     between = ops.append("multiply", {activate(ops, gate, o.activation), up});
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/base/hash.h"
 #include "engine/base/path.h"
@@ -10,6 +11,7 @@
 #include "engine/ops/registry.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/split.h"
+#include "engine/ops/stack.h"
 #include "models/initialisers.h"
 
 namespace shardscope {
@@ -37,8 +39,17 @@ ValueId DecoderModule::constant(const std::string& name, double value, Shape sha
 
 LinearWeight DecoderModule::linear_weight(int64_t in, const std::string& in_name, int64_t out,
                                           const std::string& out_name) const {
+  return linear_weight(in, in_name, Shape{out}, {out_name});
+}
+
+LinearWeight DecoderModule::linear_weight(int64_t in, const std::string& in_name, const Shape& out,
+                                          const std::vector<std::string>& out_names) const {
+  const auto stored = [&](auto dimensions, const auto& of_in) {
+    dimensions.insert(options_->in_out ? dimensions.begin() : dimensions.end(), of_in);
+    return dimensions;
+  };
   LinearWeight result;
-  result.weight = options_->in_out ? weight({in, out}, {in_name, out_name}) : weight({out, in}, {out_name, in_name});
+  result.weight = weight(stored(out, in), stored(out_names, in_name));
   const DecoderAdapters& adapters = options_->adapters;
   if (adapters.rank == 0 || std::ranges::find(adapters.targets, module_.path().back()) == adapters.targets.end())
     return result;
@@ -49,26 +60,42 @@ LinearWeight DecoderModule::linear_weight(int64_t in, const std::string& in_name
   initialiser.key = down.key_of("weight");
   initialiser.type.shape = {adapters.rank, in};
   result.down = down.module_.parameter("weight", initialiser, {"", in_name});
-  result.up = up.constant("weight", 0, {out, adapters.rank}, {out_name, ""});
+  Shape up_shape = out;
+  std::vector<std::string> up_names = out_names;
+  up_shape.push_back(adapters.rank);
+  up_names.emplace_back();
+  result.up = up.constant("weight", 0, up_shape, up_names);
   return result;
 }
 
-std::vector<LinearWeight> DecoderModule::split(const LinearWeight& joined, const std::vector<int64_t>& sizes,
-                                               const std::vector<std::string>& names) const {
-  std::vector<LinearWeight> parts(sizes.size(), {no_id, joined.down, no_id});
-  const auto cut = [&](const Module& module, ValueId whole, size_t dimension, ValueId LinearWeight::*member) {
+std::vector<LinearLayer> DecoderModule::joined_layers(int64_t in, const std::string& in_name,
+                                                      const LinearOutputs& outputs, bool has_bias) const {
+  const auto& [sizes, names] = outputs;
+  const int64_t count = std::ssize(sizes);
+  const bool alike = std::ranges::count(sizes, sizes[0]) == count;
+  const Shape out = alike ? Shape{count, sizes[0]} : Shape{std::accumulate(sizes.begin(), sizes.end(), int64_t{0})};
+  const std::vector<std::string> out_names =
+      alike ? std::vector<std::string>{"", names[0]} : std::vector<std::string>{""};
+  const auto parts = [&](const Module& module, ValueId joined, int at, const std::string& leaf) {
     const std::vector<ValueId> values =
-        module.append_all("split", {whole}, SplitAttributes{static_cast<int>(dimension), sizes});
+        alike ? module.append_all("unstack", {joined}, StackAttributes{at, static_cast<int>(count)}, leaf)
+              : module.append_all("split", {joined}, SplitAttributes{at, sizes}, leaf);
+    std::vector<std::string> logical = graph().values[joined].logical;
+    if (alike) logical.erase(logical.begin() + at);
     for (size_t i = 0; i < values.size(); ++i) {
-      std::vector<std::string> logical = graph().values[whole].logical;
-      logical[dimension] = names[i];
-      graph().values[values[i]].logical = std::move(logical);
-      parts[i].*member = values[i];
+      logical[static_cast<size_t>(at)] = names[i];
+      graph().values[values[i]].logical = logical;
     }
+    return values;
   };
-  cut(module_, joined.weight, options_->in_out ? 1 : 0, &LinearWeight::weight);
-  if (joined.up != no_id) cut(module_.child("lora_B"), joined.up, 0, &LinearWeight::up);
-  return parts;
+  const LinearWeight joined = linear_weight(in, in_name, out, out_names);
+  const std::vector<ValueId> none(sizes.size(), no_id),
+      weights = parts(module_, joined.weight, options_->in_out ? 1 : 0, "split"),
+      ups = joined.up == no_id ? none : parts(module_.child("lora_B"), joined.up, 0, "split"),
+      biases = has_bias ? parts(module_, constant("bias", 0, out, out_names), 0, "split_bias") : none;
+  std::vector<LinearLayer> layers;
+  for (size_t i = 0; i < sizes.size(); ++i) layers.push_back({{weights[i], joined.down, ups[i]}, biases[i]});
+  return layers;
 }
 
 ValueId DecoderModule::linear(ValueId x, const LinearWeight& weight, ValueId bias) const {

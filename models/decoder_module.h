@@ -13,6 +13,17 @@ struct LinearWeight {
   ValueId weight = no_id, down = no_id, up = no_id;
 };
 
+struct LinearLayer {
+  LinearWeight weight;
+  ValueId bias = no_id;  // no_id: none
+};
+
+// What linear layers give: so many elements each, by these logical names.
+struct LinearOutputs {
+  std::vector<int64_t> sizes;
+  std::vector<std::string> names;
+};
+
 // A module of a decoder, whose parameters have names and shapes as on disk. First values that no file gives are
 // random: of each parameter by the run's seed and its name, whatever other parameters there are.
 class DecoderModule {
@@ -32,9 +43,11 @@ class DecoderModule {
   // Of a linear layer from `in` to `out`: "weight" as the options store it, its dimensions called so. Its adapter,
   // where the options say that it has one: parameters lora_A/weight and lora_B/weight.
   LinearWeight linear_weight(int64_t in, const std::string& in_name, int64_t out, const std::string& out_name) const;
-  // The weights of layers that are stored as one, which give so many elements each, called so.
-  std::vector<LinearWeight> split(const LinearWeight& joined, const std::vector<int64_t>& sizes,
-                                  const std::vector<std::string>& names) const;
+  // Linear layers that are one on disk. Where they give equally many elements, its weight, bias and adapter have a
+  // dimension of these layers, called "", so that a device may have the same part of each: weight (in, layers, out) or
+  // (layers, out, in). Else the layers follow each other in one dimension, called "".
+  std::vector<LinearLayer> joined_layers(int64_t in, const std::string& in_name, const LinearOutputs& outputs,
+                                         bool has_bias) const;
 
   // x (b, s, in) -> (b, s, out), with a bias where `bias` is a value.
   ValueId linear(ValueId x, const LinearWeight& weight, ValueId bias) const;
@@ -52,6 +65,8 @@ class DecoderModule {
 
  private:
   Key key_of(const std::string& name) const;
+  LinearWeight linear_weight(int64_t in, const std::string& in_name, const Shape& out,
+                             const std::vector<std::string>& out_names) const;
   // y plus what the weight's adapter makes of x.
   ValueId adapted(ValueId y, ValueId x, const LinearWeight& weight, const LinearLabels& labels,
                   const std::vector<std::pair<char, int64_t>>& sizes) const;

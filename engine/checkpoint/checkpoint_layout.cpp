@@ -86,7 +86,7 @@ std::vector<Error> differences(const CheckpointIndex& index, const std::string& 
       continue;
     }
     const TensorType& held = found->second->type;
-    if (held.shape != state.type.shape && !joined_dimension(held.shape, state.type.shape)) {
+    if (!has_same_elements(held.shape, state.type.shape)) {
       add(fmt::format("'{}' is {} here, and {} in the run", state.name, to_string(held.shape),
                       to_string(state.type.shape)));
     } else if (held.dtype != state.type.dtype) {

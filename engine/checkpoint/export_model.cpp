@@ -52,7 +52,7 @@ void write_file(CheckpointReader& checkpoint, Arrays arrays, const ModelExport& 
 }  // namespace
 
 void export_model(CheckpointReader& checkpoint, const std::string& folder, const ModelExport& how) {
-  const std::vector<ExportedArray> arrays = exported_arrays(checkpoint.index(), how.experts);
+  const std::vector<ExportedArray> arrays = exported_arrays(checkpoint.index(), how);
   const std::vector<Arrays> files = files_of(arrays, how.most_bytes);
   if (files.size() == 1) return write_file(checkpoint, files[0], how, folder + "/model.safetensors");
   nlohmann::ordered_json map = nlohmann::ordered_json::object();

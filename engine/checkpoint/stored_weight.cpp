@@ -148,22 +148,23 @@ class OfExperts : public StoredWeight {
   int64_t each_;
 };
 
-// (e, p, r, c), stored with the parts of each e behind each other.
-class InParts : public StoredWeight {
+// Stored with dimensions `at` and `at` + 1 joined.
+class Joined : public StoredWeight {
  public:
-  InParts(Shape shape, std::unique_ptr<StoredWeight> joined)
-      : StoredWeight(shape, joined->arrays()), joined_(std::move(joined)) {}
+  Joined(Shape shape, std::unique_ptr<StoredWeight> stored, size_t at)
+      : StoredWeight(shape, stored->arrays()), stored_(std::move(stored)), at_(at) {}
 
   void read(const Box& box, std::span<float> out) const override {
-    const auto count = static_cast<size_t>(box.size[2] * box.size[3]);
-    for (const Box& part : joined_boxes(shape(), box, 1)) {
-      joined_->read(part, out.first(count));
+    for (const Box& part : joined_boxes(shape(), box, at_)) {
+      const auto count = static_cast<size_t>(element_count(part.size));
+      stored_->read(part, out.first(count));
       out = out.subspan(count);
     }
   }
 
  private:
-  std::unique_ptr<StoredWeight> joined_;
+  std::unique_ptr<StoredWeight> stored_;
+  size_t at_;
 };
 
 // X.experts.gate_up_proj: X.experts. and the names of an expert's arrays, by either convention.
@@ -207,15 +208,7 @@ std::unique_ptr<StoredWeight> find_experts(const WeightsFolder& folder, const st
   return nullptr;
 }
 
-}  // namespace
-
-std::unique_ptr<StoredWeight> find_weight(const WeightsFolder& folder, const std::string& name, const Shape& shape) {
-  if (shape.size() == 4) {
-    const Shape joined{shape[0], shape[1] * shape[2], shape[3]};
-    std::unique_ptr<StoredWeight> found = find_weight(folder, name, joined);
-    if (!found || found->shape() != joined) return found;
-    return std::make_unique<InParts>(shape, std::move(found));
-  }
+std::unique_ptr<StoredWeight> find_stored(const WeightsFolder& folder, const std::string& name, const Shape& shape) {
   for (const std::string& held : {name, name.substr(name.find('.') + 1)}) {
     if (!folder.find(held)) continue;
     const std::string scales = held + "_scale_inv";
@@ -229,7 +222,18 @@ std::unique_ptr<StoredWeight> find_weight(const WeightsFolder& folder, const std
   if (folder.find(name + "_blocks")) return std::make_unique<Microscaled>(folder, name + "_blocks", name + "_scales");
   if (std::unique_ptr<StoredWeight> experts = find_experts(folder, name, shape)) return experts;
   const std::string mixtral = replaced(name, ".mlp.", ".block_sparse_moe.");
-  return mixtral.empty() ? nullptr : find_weight(folder, mixtral, shape);
+  return mixtral.empty() ? nullptr : find_stored(folder, mixtral, shape);
+}
+
+}  // namespace
+
+std::unique_ptr<StoredWeight> find_weight(const WeightsFolder& folder, const std::string& name, const Shape& shape) {
+  const bool of_experts = shape.size() == 4;
+  std::unique_ptr<StoredWeight> found =
+      find_stored(folder, name, of_experts ? Shape{shape[0], shape[1] * shape[2], shape[3]} : shape);
+  if (!found) return found;
+  const std::optional<size_t> at = joined_dimension(found->shape(), shape);
+  return at ? std::make_unique<Joined>(shape, std::move(found), *at) : std::move(found);
 }
 
 }  // namespace shardscope

@@ -16,7 +16,7 @@ namespace shardscope {
 //   W of F8_E4M3 with W_scale_inv, F32: one scale for each block of 128 x 128 (DeepSeek-V3)
 //   W_blocks and W_scales, U8: MXFP4 (OCP Microscaling 1.0): for W (e, c, r) blocks (e, r, c / 32, 16), each byte two
 //     elements, the low half first, and the exponent of their scale, biased by 127 (gpt-oss)
-//   (e, p r, c) for W of shape (e, p, r, c)
+//   two dimensions joined: (e, p r, c) for W of shape (e, p, r, c), (r, p c) for (r, p, c)
 //   one array for each expert: X.experts.gate_up_proj (e, 2 r, c) as X.experts.N.gate_proj.weight and up_proj.weight
 //     (r, c), w1 and w3 in Mixtral; X.experts.down_proj as down_proj.weight, w2
 // and combinations of these.

@@ -115,7 +115,8 @@ std::vector<Error> divisibility_errors(const PartitionSpec& spec, const Mesh& me
     const std::vector<std::string> others = dividing_axes(spec, mesh, dim, size);
     const std::string legal = others.empty() ? fmt::format("no free axis of the mesh divides {}", size)
                                              : fmt::format("{} is divided by {}", size, joined(others, " and by "));
-    const std::string message = fmt::format("dimension {} of size {} is split {} ways by {}", dim, size, count, by);
+    const std::string message =
+        fmt::format("dimension {} of {} is split {} ways by {}", dim, to_string(shape), count, by);
     errors.push_back({"indivisible", message, place(where, dim), fmt::format("nearest legal {}; {}", sizes, legal)});
   }
   return errors;

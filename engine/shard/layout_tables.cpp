@@ -287,8 +287,8 @@ std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
   const std::vector<bool> of_states = ops_of_states(graph);
   for (size_t op = 0; op < of_states.size(); ++op) {
     if (!of_states[op]) continue;
-    const ValueId made = graph.ops[op].outputs[0];
-    bucketed[made] = std::ranges::any_of(graph.ops[op].inputs, [&](ValueId input) { return bucketed[input]; });
+    const bool small = std::ranges::any_of(graph.ops[op].inputs, [&](ValueId input) { return bucketed[input]; });
+    for (const ValueId made : graph.ops[op].outputs) bucketed[made] = small;
   }
   for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
     if (!takes_scalars_alone(graph, op)) continue;

@@ -13,17 +13,24 @@ namespace shardscope {
 
 namespace {
 
-// Parameters and their gradients, in every type.
+// Parameters and their gradients, in every type, and what they are made of or taken apart into.
 std::vector<bool> state_values(const Graph& graph) {
   std::vector<bool> state(graph.values.size());
   for (StateId id : graph.parameters()) {
     state[graph.states[id].before] = true;
     if (graph.states[id].gradient != no_id) state[graph.states[id].gradient] = true;
   }
-  const std::vector<bool> of_states = values_of_states(graph);
-  for (const Op& op : graph.ops) {
-    if (op.phase == Phase::forward && of_states[op.outputs[0]]) state[op.outputs[0]] = true;
-    if (op.phase == Phase::backward && widens(graph, op) && state[op.outputs[0]]) state[op.inputs[0]] = true;
+  const std::vector<bool> of_states = ops_of_states(graph);
+  for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) {
+    if (!of_states[id]) continue;
+    for (const ValueId output : graph.ops[id].outputs) state[output] = true;
+  }
+  for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
+    const Op& op = graph.ops[id];
+    if (op.phase != Phase::backward || !state[op.outputs[0]]) continue;
+    const bool is_of_part = op.forward_op != no_id && of_states[op.forward_op];
+    if (!is_of_part && !widens(graph, op)) continue;
+    for (const ValueId input : op.inputs) state[input] = true;
   }
   return state;
 }

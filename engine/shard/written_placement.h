@@ -15,7 +15,7 @@ struct WrittenLayouts {
   std::vector<std::optional<Sharding>> pins;  // per value: what the user said
   std::vector<std::optional<Sharding>> aims;  // per value: where it should lie, pinned or not
   std::vector<bool> bucketed = {};            // per value, or empty: see bucketed_values()
-  uint8_t kept_axes = 0;  // parameters and their gradients stay split over these where they are used
+  uint8_t kept_axes = 0;  // parameters, their gradients and parts of either stay split over these where they are used
 };
 
 // Aims for `propagated` layouts (see propagate()): a forward array is where propagation puts it, its cotangent as it,

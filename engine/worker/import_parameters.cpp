@@ -9,6 +9,7 @@
 
 #include "engine/checkpoint/checkpoint_layout.h"
 #include "engine/checkpoint/float_types.h"
+#include "engine/checkpoint/joined_dimension.h"
 #include "engine/checkpoint/safetensors_reader.h"
 #include "engine/graph/op_definition.h"
 #include "engine/runtime/kernels/kernel.h"
@@ -31,7 +32,8 @@ std::string list_of(const std::vector<const StoredState*>& states) {
 
 bool is_castable(const SafetensorsReader::Array& held, const TensorType& type) {
   const bool needs_scales = held.stored.starts_with("F8") || held.stored == "U8";
-  return !needs_scales && held.type.shape == type.shape && is_float(held.type.dtype) && is_float(type.dtype);
+  return !needs_scales && has_same_elements(held.type.shape, type.shape) && is_float(held.type.dtype) &&
+         is_float(type.dtype);
 }
 
 // Arrays of `file` that are not the run's, and parameters of the run that it does not hold, each with what it may be
@@ -70,7 +72,8 @@ class ArrayCheck {
     const auto found = file_.arrays().find(state.name);
     if (found == file_.arrays().end()) return;
     const SafetensorsReader::Array& held = found->second;
-    if (held.type == state.type && !held.is_widened()) return;
+    const bool fits = has_same_elements(held.type.shape, state.type.shape);
+    if (fits && held.type.dtype == state.type.dtype && !held.is_widened()) return;
     const bool castable = is_castable(held, state.type);
     if (castable && cast_) return;
     add(fmt::format("'{}' is {} {} here, and {} {} in the run", state.name,

@@ -12,6 +12,35 @@ namespace joined_dimension_test {
 using namespace shardscope;
 using namespace shardscope::test;
 
+namespace {
+
+Shape with_joined(Shape shape, size_t at) {
+  shape[at] *= shape[at + 1];
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  return shape;
+}
+
+Box random_box(const Shape& shape, std::mt19937& random) {
+  Box box;
+  for (const int64_t size : shape) {
+    box.start.push_back(random() % size);
+    box.size.push_back(1 + random() % (size - box.start.back()));
+  }
+  return box;
+}
+
+// Row-major, of an array of this shape.
+void append_places(const Shape& shape, const Box& box, std::vector<int64_t>& places) {
+  for (int64_t i = 0; i < element_count(box.size); ++i) {
+    int64_t rest = i, place = 0, stride = 1;
+    for (size_t d = shape.size(); d-- > 0; rest /= box.size[d], stride *= shape[d])
+      place += (box.start[d] + rest % box.size[d]) * stride;
+    places.push_back(place);
+  }
+}
+
+}  // namespace
+
 class JoinedDimensionTest : public QObject {
   Q_OBJECT
 
@@ -19,6 +48,8 @@ class JoinedDimensionTest : public QObject {
   void one_dimension_may_stand_for_two_and_nothing_else() {
     QCOMPARE(joined_dimension({8, 56, 16}, {8, 2, 28, 16}), std::optional<size_t>(1));
     QCOMPARE(joined_dimension({56}, {2, 28}), std::optional<size_t>(0));
+    QCOMPARE(joined_dimension({16, 56}, {16, 2, 28}), std::optional<size_t>(1));
+    QCOMPARE(joined_dimension({3, 2}, {3, 2, 1}), std::optional<size_t>(1));
     QVERIFY(!joined_dimension({8, 56, 16}, {8, 56, 16}));
     QVERIFY(!joined_dimension({8, 56, 16}, {8, 2, 27, 16}));
     QVERIFY(!joined_dimension({8, 56, 16}, {8, 2, 28, 8, 2}));
@@ -35,9 +66,7 @@ class JoinedDimensionTest : public QObject {
       Shape wanted(2 + random() % 3);
       for (int64_t& size : wanted) size = 1 + random() % 5;
       const size_t at = random() % (wanted.size() - 1);
-      Shape joined = wanted;
-      joined[at] *= joined[at + 1];
-      joined.erase(joined.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+      const Shape joined = with_joined(wanted, at);
       const TensorType type{wanted, DType::f32};
       const std::vector<StoredState> held{
           {"params/w", {joined, DType::f32}, Sharding::replicated(static_cast<int>(joined.size())), true}};
@@ -46,17 +75,34 @@ class JoinedDimensionTest : public QObject {
       const auto values = made_values(held, 1);
       CheckpointReader checkpoint(
           make_checkpoint(checkpoints, folder.path().toStdString(), calls, held, Mesh({{"data", 1}}), 1, values));
-      if (!joined_dimension(joined, wanted)) continue;  // a size of 1 that another place explains as well
       QVERIFY(differences(checkpoint.index(), "c", "made", run, true).empty());
-      Box box;
-      for (const int64_t size : wanted) {
-        box.start.push_back(random() % size);
-        box.size.push_back(1 + random() % (size - box.start.back()));
-      }
+      const Box box = random_box(wanted, random);
       Bytes part(static_cast<size_t>(TensorType{box.size, DType::f32}.bytes()));
       checkpoint.read(read_requests(checkpoint.index().states[0], wanted, box, part));
       QCOMPARE(part, part_of(values.at("params/w"), type, box));
     }
+  }
+
+  // As a model of joined layers is written and read.
+  void a_box_is_the_same_elements_joined_and_divided() {
+    std::mt19937 random(6);
+    for (int round = 0; round < 500; ++round) {
+      Shape wanted(2 + random() % 3);
+      for (int64_t& size : wanted) size = 1 + random() % 5;
+      const size_t at = random() % (wanted.size() - 1);
+      const Shape joined = with_joined(wanted, at);
+      const auto compare = [&](const Shape& shape, const Box& box, const Shape& other, const std::vector<Box>& boxes) {
+        std::vector<int64_t> expected, found;
+        append_places(shape, box, expected);
+        for (const Box& part : boxes) append_places(other, part, found);
+        QCOMPARE(found, expected);
+      };
+      const Box box = random_box(wanted, random), whole = random_box(joined, random);
+      compare(wanted, box, joined, joined_boxes(wanted, box, at));
+      compare(joined, whole, wanted, divided_boxes(wanted, whole, at));
+    }
+    QCOMPARE(divided_boxes({16, 3, 8}, {{4, 0}, {2, 24}}, 1).size(), size_t{1});
+    QCOMPARE(joined_boxes({16, 3, 8}, {{4, 0, 0}, {2, 3, 8}}, 1).size(), size_t{1});
   }
 
   // Of mixtral's files each has its gate and up.
@@ -72,7 +118,7 @@ class JoinedDimensionTest : public QObject {
       CheckpointReader checkpoint(make_checkpoint(checkpoints, folder.path().toStdString(), calls, states,
                                                   Mesh({{"data", 1}}), 1, made_values(states, 1)));
       std::map<std::string, Bytes>& arrays = exported.emplace_back();
-      for (const ExportedArray& array : exported_arrays(checkpoint.index(), ExpertArrays::mixtral)) {
+      for (const ExportedArray& array : exported_arrays(checkpoint.index(), {.experts = ExpertArrays::mixtral})) {
         QCOMPARE(array.type.shape, (Shape{5, 4}));
         read(checkpoint, array, {}, {{0, 0}, array.type.shape}, arrays[array.name]);
       }

@@ -56,15 +56,25 @@ class ModelFolderTest : public QObject {
   // What was trained, exported and begun with again goes on as if it had not been.
   void an_exported_model_begins_where_the_run_ended_data() {
     QTest::addColumn<QString>("name");
-    for (const char* name : {"llama_tiny", "deepseek_v3_tiny", "gpt_oss_tiny"}) QTest::newRow(name) << name;
+    QTest::addColumn<QStringList>("settings");
+    for (const char* name : {"llama_tiny", "deepseek_v3_tiny", "gpt_oss_tiny"})
+      QTest::newRow(name) << name << QStringList();
+    for (const QString family : {"gpt2", "mpt", "phi3"}) {
+      const QString config = SHARDSCOPE_SOURCE_DIR "/tests/fuzz/corpus/model_configs/" + family + ".json";
+      QTest::newRow(qPrintable(family)) << "llama_tiny"
+                                        << QStringList{"--set", "model.path=" + config, "--set",
+                                                       "data.sequence_length=12"};
+    }
   }
   void an_exported_model_begins_where_the_run_ended() {
     QFETCH(QString, name);
+    QFETCH(QStringList, settings);
     QTemporaryDir folder;
     const QString saved = folder.filePath("saved"), exported = folder.filePath("exported");
     // Plain gradient descent keeps no state that the second run would lack.
-    const QStringList run{"train", preset(name),        "--set", "optimizer.name=sgd",
-                          "--set", "optimizer.decay=0", "--set", "data.batch_size=4"};
+    const QStringList run = QStringList{"train", preset(name),        "--set", "optimizer.name=sgd",
+                                        "--set", "optimizer.decay=0", "--set", "data.batch_size=4"} +
+                            settings;
     const ProgramResult whole = shardrun(run + QStringList{"--steps", "4"});
     QVERIFY2(whole.code == 0, qPrintable(whole.errors));
     QCOMPARE(shardrun(run + QStringList{"--steps", "2", "--checkpoint", saved}).code, 0);

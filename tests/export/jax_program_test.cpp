@@ -34,6 +34,12 @@ std::vector<std::string> operator+(std::vector<std::string> list, const std::vec
 
 std::vector<std::string> small(const char* preset) { return system_preset(preset).small; }
 
+// A family of Hugging Face's, as tests/fuzz/corpus has it.
+std::vector<std::string> family(const char* name) {
+  return {std::string("model.path=" SHARDSCOPE_SOURCE_DIR "/tests/fuzz/corpus/model_configs/") + name + ".json",
+          "data.sequence_length=12"};
+}
+
 // The first has the most devices: a process of JAX takes their number once.
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
@@ -105,6 +111,12 @@ const std::vector<Case>& cases() {
       {"mixtral_tiny", "mixtral_tiny", small("mixtral_tiny")},
       {"deepseek_v3_tiny", "deepseek_v3_tiny", small("deepseek_v3_tiny")},
       {"gpt_oss_tiny", "gpt_oss_tiny", small("gpt_oss_tiny")},
+      {"gpt2", "llama_tiny", family("gpt2")},
+      {"mpt", "llama_tiny", family("mpt")},
+      {"phi3", "llama_tiny", family("phi3") + std::vector<std::string>{"model.overrides.num_key_value_heads=4"}},
+      {"phi3_adapters", "llama_tiny",
+       family("phi3") +
+           std::vector<std::string>{"model.lora.rank=2", R"(model.lora.targets=["qkv_proj", "gate_up_proj"])"}},
       {"llama_tiny_adapters", "llama_tiny",
        small("llama_tiny") + std::vector<std::string>{"model.lora.rank=2", R"(model.lora.targets=["q_proj", "v_proj"])",
                                                       "optimizer.clip_by_global_norm=0.5"}},

@@ -33,7 +33,7 @@ inline std::vector<double> losses_of(const ThreadTraining& training) {
 // The keys' part of a fused (3, heads, size) bias is its second third.
 inline bool is_key_bias(const std::string& name, size_t index, size_t count) {
   if (name.ends_with("/key/bias")) return true;
-  return name.ends_with("qkv_proj/bias") && index / (count / 3) == 1;
+  return (name.ends_with("qkv_proj/bias") || name.ends_with("c_attn/bias")) && index / (count / 3) == 1;
 }
 
 }  // namespace shardscope::test

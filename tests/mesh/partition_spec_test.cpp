@@ -57,14 +57,14 @@ class PartitionSpecTest : public QObject {
   void an_indivisible_dimension_is_named_with_legal_sizes_and_axes() {
     const std::vector<Error> errors = check_on_4x2({{}, {"data"}}, {8, 6});
     QCOMPARE(errors.size(), size_t{1});
-    QVERIFY(errors[0] == (Error{"indivisible", "dimension 1 of size 6 is split 4 ways by 'data'", "at[1]",
+    QVERIFY(errors[0] == (Error{"indivisible", "dimension 1 of (8, 6) is split 4 ways by 'data'", "at[1]",
                                 "nearest legal sizes 4 and 8; 6 is divided by 'model' (2)"}));
   }
 
   void every_indivisible_dimension_is_reported() {
     const std::vector<Error> errors = check_on_4x2({{"data"}, {"model"}}, {3, 7});
     QCOMPARE(errors.size(), size_t{2});
-    QVERIFY(errors[0] == (Error{"indivisible", "dimension 0 of size 3 is split 4 ways by 'data'", "at[0]",
+    QVERIFY(errors[0] == (Error{"indivisible", "dimension 0 of (3, 7) is split 4 ways by 'data'", "at[0]",
                                 "nearest legal size 4; no free axis of the mesh divides 3"}));
     QCOMPARE(to_string(errors[1].place), std::string("at[1]"));
   }
@@ -100,7 +100,7 @@ class PartitionSpecTest : public QObject {
   void an_axis_split_over_several_axes_names_each_with_its_size() {
     const std::vector<Error> errors = check_on_4x2({{"data", "model"}}, {12});
     QCOMPARE(errors.size(), size_t{1});
-    QCOMPARE(errors[0].message, std::string("dimension 0 of size 12 is split 8 ways by 'data' (4) x 'model' (2)"));
+    QCOMPARE(errors[0].message, std::string("dimension 0 of (12,) is split 8 ways by 'data' (4) x 'model' (2)"));
     QCOMPARE(errors[0].hint,
              std::string("nearest legal sizes 8 and 16; 12 is divided by 'data' (4) and by 'model' (2)"));
   }

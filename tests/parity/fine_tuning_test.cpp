@@ -60,10 +60,14 @@ class Folder {
  private:
   std::string path(const char* name) const { return folder_.filePath(name).toStdString(); }
 
-  ExpertArrays experts() const {
+  ModelExport published() const {
     const QString family = decoder_["config"]["model_type"].toString();
-    if (family == "mixtral") return ExpertArrays::mixtral;
-    return family == "gpt_oss" ? ExpertArrays::joined : ExpertArrays::by_expert;
+    ModelExport how;
+    how.experts = family == "mixtral"   ? ExpertArrays::mixtral
+                  : family == "gpt_oss" ? ExpertArrays::joined
+                                        : ExpertArrays::by_expert;
+    how.in_out = family == "gpt2";
+    return how;
   }
 
   void write_weights() {
@@ -74,12 +78,14 @@ class Folder {
       if (!state.path[state.path.size() - 2].starts_with("lora_"))
         index.states.push_back({forward.graph->name(state), forward.graph->type(state.before), false, {}});
     }
-    std::vector<ExportedArray> arrays = exported_arrays(index, experts());
+    std::vector<ExportedArray> arrays = exported_arrays(index, published());
     std::vector<NamedArray> named;
     for (const ExportedArray& array : arrays) named.push_back({array.name, array.type});
     for (const State& state : forward.graph->states) {
       if (!state.path[state.path.size() - 2].starts_with("lora_")) continue;
-      named.push_back({array_name(forward.graph->name(state)), forward.graph->type(state.before)});
+      TensorType type = forward.graph->type(state.before);
+      if (type.shape.size() == 3) type.shape = {type.shape[0] * type.shape[1], type.shape[2]};
+      named.push_back({array_name(forward.graph->name(state)), type});
     }
     const SafetensorsLayout layout(named);
     std::ofstream file(path("model.safetensors"), std::ios::binary);

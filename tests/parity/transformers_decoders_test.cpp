@@ -4,6 +4,7 @@
 #include <fstream>
 #include <set>
 
+#include "engine/checkpoint/exported_array.h"
 #include "engine/checkpoint/safetensors.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/training_graph.h"
@@ -43,15 +44,18 @@ class Folder {
     return config;
   }
 
-  // Weights of every parameter of the run, as one file.
+  // Weights of every parameter of the run, as one file, of the shapes that transformers has.
   void write_weights() const {
+    CheckpointIndex index;
     std::vector<NamedArray> arrays;
     std::set<std::string> buffers;  // of zeros
     const ForwardGraph forward = build_forward(run());
     for (const State& state : forward.graph->states) {
-      arrays.push_back({array_name(forward.graph->name(state)), forward.graph->type(state.before)});
-      if (!state.trainable) buffers.insert(arrays.back().name);
+      index.states.push_back({forward.graph->name(state), forward.graph->type(state.before), false, {}});
+      if (!state.trainable) buffers.insert(array_name(forward.graph->name(state)));
     }
+    const ModelExport how{.in_out = case_["config"]["model_type"] == "gpt2"};
+    for (const ExportedArray& array : exported_arrays(index, how)) arrays.push_back({array.name, array.type});
     const SafetensorsLayout layout(arrays);
     std::ofstream file(folder_.filePath("model.safetensors").toStdString(), std::ios::binary);
     file << layout.header();

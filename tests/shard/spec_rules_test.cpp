@@ -307,7 +307,7 @@ class SpecRulesTest : public QObject {
                       decoder_targets(5));
     QCOMPARE(resolved.errors.size(), size_t{5});
     QVERIFY(text(resolved.errors)
-                .find("dimension 0 of size 512 is split 3 ways by 'data' in "
+                .find("dimension 0 of (512, 8, 64) is split 3 ways by 'data' in "
                       "'params/SelfAttentionBlock_0/SelfAttention_0/key/kernel' and 14 more") != std::string::npos);
     for (const Error& error : resolved.errors) {
       QCOMPARE(error.code, std::string("indivisible"));

@@ -78,7 +78,7 @@ class Published {
 
   // Matrices in FP8 with a scale for each block; other arrays in f32; and a layer of multi-token prediction.
   void write_fp8() {
-    for (const ExportedArray& array : exported_arrays(index_, experts_)) {
+    for (const ExportedArray& array : exported_arrays(index_, {.experts = experts_})) {
       const Shape shape = array.type.shape;
       std::vector<float> values(static_cast<size_t>(element_count(shape)));
       if (shape.size() != 2) {
@@ -105,7 +105,7 @@ class Published {
 
   // Kernels of experts in MXFP4, all else in f32.
   void write_mxfp4() {
-    for (const ExportedArray& array : exported_arrays(index_, ExpertArrays::joined)) {
+    for (const ExportedArray& array : exported_arrays(index_, {})) {
       const Shape shape = array.type.shape;
       std::vector<float> values(static_cast<size_t>(element_count(shape)));
       if (shape.size() != 3) {
@@ -132,7 +132,7 @@ class Published {
 
   // All in f32, with gate and up of a layer's experts in one array, as transformers 5 keeps them.
   void write_joined() {
-    for (const ExportedArray& array : exported_arrays(index_, ExpertArrays::joined)) {
+    for (const ExportedArray& array : exported_arrays(index_, {})) {
       std::vector<float> values(static_cast<size_t>(element_count(array.type.shape)));
       for (float& value : values) value = static_cast<float>(random_() % 1000) / 1000;
       Shape shape = array.type.shape;
