@@ -56,8 +56,7 @@ std::vector<std::string> some_messages() {
         Message(snapshot), Message(step), Message(trace), Message(StepsMessage{3, 9, {step}}),
         Message(*snapshot.experts), Message(snapshot.ranks[0]), Message(snapshot.log[0]), Message(*snapshot.failure),
         Message(snapshot.restarts[0]), Message(FinishedMessage{RunEnd::stopped, 12})}) {
-    lines.push_back(to_json_line(message));
-    lines.back().pop_back();
+    lines.push_back(to_json_line(message));  // with the newline, without which it is not decoded
   }
   return lines;
 }
