@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 
 #include "engine/config/strategy.h"
 #include "engine/machine/chosen_stack.h"
@@ -64,16 +65,38 @@ class StrategyBound {
     const ReplicaRates& rates = moves.rates;
     stream_ = profile_.runs_here ? static_cast<size_t>(rates.stream) : profile_.is_joined.size();
     for (std::vector<double>& seconds : moved_) seconds.assign(profile_.forward.size(), 0);
-    for (const ReplicaTraffic::Moved& moved : moves.traffic->moved) {
-      if (rates.replicas % 2 != 0 || moved.size % rates.replicas != 0) continue;
-      const double of_byte = moved.kind == InstructionKind::all_gather   ? rates.gather
-                             : moved.kind == InstructionKind::all_reduce ? rates.reduce
-                                                                         : rates.scatter;
-      const double tokens = moved.tokens * static_cast<double>(strategy_.microbatch_size * rates.replicas) /
-                            static_cast<double>(strategy_.context);
-      const double seconds = std::min(moved.bytes * of_byte, tokens * std::min(rates.gather, rates.scatter));
-      moved_[moved.where][static_cast<size_t>(moved.part)] += summing_error * seconds;
+    const double rows = static_cast<double>(strategy_.microbatch_size * rates.replicas) /
+                        static_cast<double>(strategy_.context),
+                 seconds_a_row = rows * std::min(rates.gather, rates.scatter);
+    // The written rule compares bytes as the graph has them, of which another stack may move half.
+    const double certainty = profile_.runs_here ? 1 : 2;
+    const std::span<const ReplicaTraffic::Moved> all = moves.traffic->moved;
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < all.size();) {
+      const ReplicaTraffic::Moved& first = all[i];
+      double certain = 0, taken = infinite, apart = 0;  // s
+      while (i < all.size() && all[i].is_beside(first)) {
+        const StateId parameter = all[i].tokens.parameter;
+        double itself = 0, other = infinite;  // s
+        for (; i < all.size() && all[i].is_beside(first) && all[i].tokens.parameter == parameter; ++i) {
+          const ReplicaTraffic::Moved& moved = all[i];
+          if (rates.replicas % 2 != 0 || moved.size % rates.replicas != 0) continue;
+          const TokensOfParameter& tokens = moved.tokens;
+          const bool is_certain = certainty * moved.bytes < rows * std::min(tokens.taken_bytes, tokens.other_bytes);
+          (is_certain ? certain : itself) += moved.bytes * of_byte(moved.kind, rates);
+          other = std::min(other, tokens.other_bytes * seconds_a_row);
+          taken = std::min(taken, tokens.taken_bytes * seconds_a_row);
+        }
+        apart += std::min(itself, other);
+      }
+      moved_[first.where][static_cast<size_t>(first.part)] += summing_error * (certain + std::min(apart, taken));
     }
+  }
+
+  static double of_byte(InstructionKind kind, const ReplicaRates& rates) {
+    return kind == InstructionKind::all_gather   ? rates.gather
+           : kind == InstructionKind::all_reduce ? rates.reduce
+                                                 : rates.scatter;
   }
 
   struct TaskSeconds {

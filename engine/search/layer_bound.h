@@ -39,7 +39,9 @@ namespace shardscope {
 // are split, not into how many parts, and the payload of a gather is the array behind it, that of a sum the array
 // before it, whatever their number; of a whole sum it is the array. But an op moves what is fewer bytes
 // (written_placement.h): in the place of a parameter or its gradient, one of the arrays that it meets, which then goes
-// to or comes from all replicas; so of both the less counts (parameter_tokens.h). All else counts for nothing: an odd
+// to or comes from all replicas (parameter_tokens.h). A parameter that is less than each of these is moved for certain.
+// Of others that meet one array, q, k and v say, a move of that may serve all, in backward their gradients too: so in
+// each task the least counts of that move and of the sum of what each takes apart. All else counts for nothing: an odd
 // number of replicas, and what they do not divide so. Each byte takes at least what the fastest rule says for the
 // groups of the candidate. An own profile has it already.
 //

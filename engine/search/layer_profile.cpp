@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "engine/compile/token_split.h"
 #include "engine/compile/written_training.h"
@@ -390,7 +391,8 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, Prof
 std::optional<ReplicaTraffic> LayerProfiles::make_traffic(const Candidate& candidate) {
   StrategyConfig strategy = candidate.strategy;
   const bool is_fsdp = strategy.fsdp > 1;
-  strategy.context = strategy.pipeline = strategy.microbatch_size = 1;
+  strategy.context = strategy.pipeline = 1;
+  strategy.microbatch_size = rows_;  // of few, tokens would move in the place of parameters
   strategy.data = is_fsdp ? 1 : 2;
   strategy.fsdp = is_fsdp ? 2 : 1;
   strategy.order.clear();
@@ -429,9 +431,16 @@ std::optional<ReplicaTraffic> LayerProfiles::make_traffic(const Candidate& candi
       ReplicaTraffic::Moved& moved = traffic.moved.emplace_back();
       moved = {part, where, start->kind, std::max(from[split], to[split]), payload};
       const ValueId value = program.values[static_cast<size_t>(start->operands.front())].graph_value;
-      if (where != ReplicaTraffic::update) moved.tokens = tokens.least_bytes(value) / mesh.device_count();
+      if (where == ReplicaTraffic::update) continue;
+      moved.tokens = tokens.of(value);
+      const auto rows = static_cast<double>(mesh.device_count() * rows_);
+      moved.tokens.taken_bytes /= rows;
+      moved.tokens.other_bytes /= rows;
     }
   }
+  std::ranges::stable_sort(traffic.moved, {}, [](const ReplicaTraffic::Moved& moved) {
+    return std::tuple(moved.where, moved.part, moved.tokens.taken, moved.tokens.parameter);
+  });
   return traffic;
 }
 

@@ -16,6 +16,7 @@
 #include "engine/machine/machine_prices.h"
 #include "engine/search/candidates.h"
 #include "engine/search/layer_memory.h"
+#include "engine/search/parameter_tokens.h"
 #include "engine/search/task_clock.h"
 
 namespace shardscope {
@@ -63,11 +64,15 @@ struct ReplicaTraffic {
     // Of the dimension that replicas split, on one device; where they do not divide it, it is not. 0: none is.
     int64_t size = 1;
     double bytes = 0;  // payload
-    // Of one row, what a device has at least of the smallest array that meets these parameters; of what no such array
-    // is in the place of: infinite.
-    double tokens = std::numeric_limits<double>::infinity();
+    // What could move in its place: bytes of one row, what a device has at least; infinite where nothing could.
+    TokensOfParameter tokens{.taken_bytes = std::numeric_limits<double>::infinity(),
+                             .other_bytes = std::numeric_limits<double>::infinity()};
+
+    bool is_beside(const Moved& other) const {  // one move of what both take may serve both
+      return part == other.part && where == other.where && tokens.taken == other.tokens.taken;
+    }
   };
-  std::vector<Moved> moved;
+  std::vector<Moved> moved;  // one behind the other: what is beside each other, and in that what is of one parameter
 };
 
 // The profiles of a request, each made once. What is not known of a candidate stays without: a strategy that cannot be.

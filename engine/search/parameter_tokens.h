@@ -7,19 +7,30 @@
 
 namespace shardscope {
 
-// The arrays that parameters meet: what could be moved in their place, or in that of their gradients.
+// What could be moved in the place of a parameter, or of its gradient.
+struct TokensOfParameter {
+  StateId parameter = no_id;
+  // What the op of forward takes that has the parameter. Others may take it too, and one move of it, or of its
+  // cotangent, may serve all of them. no_id: not known.
+  ValueId taken = no_id;
+  // Bytes (global, as a stack moves them) of that array, and of the smallest other one that an op has beside the
+  // parameter.
+  double taken_bytes = 0, other_bytes = 0;
+};
+
+// The arrays that parameters meet.
 //
-// Example: of x (rows x k) times a kernel (k x n) into y (rows x n), the smaller of x and y.
+// Example: of x (rows x k) times the kernels of q, k and v (k x n) into y (rows x n), x is taken by all three, and each
+// y is another one. All move x, or each moves its kernel or its y.
 class ParameterTokens {
  public:
   ParameterTokens(const Graph& graph, const std::vector<bool>& of_states, const StackTypes& types);
-  // Of a parameter, or a gradient, in any type: bytes (global, as a stack moves them) of the smallest other array of an
-  // op that has it. 0: not known.
-  double least_bytes(ValueId value) const;
+  // Of a parameter, or a gradient, in any type.
+  TokensOfParameter of(ValueId value) const;
 
  private:
-  std::vector<StateId> state_of_;  // by value
-  std::vector<double> least_;      // by state
+  std::vector<StateId> state_of_;          // by value
+  std::vector<TokensOfParameter> tokens_;  // by state
 };
 
 }  // namespace shardscope
