@@ -128,22 +128,29 @@ OutOfMemoryKills::OutOfMemoryKills(int pid) {
   const ControlGroup group = control_group(std::to_string(pid), "memory");
   if (!group.folders.empty() && kills_in(group.folders[0], group.unified)) folder_ = group.folders[0];
   unified_ = group.unified;
-  before_ = count();
+  before_ = kills();
 }
 
-// Version 1 counts each group alone; groups may come and go meanwhile.
-int64_t OutOfMemoryKills::count() const {
-  if (folder_.empty()) return keyed_number("/proc/vmstat", "oom_kill").value_or(0);
-  int64_t kills = kills_in(folder_, unified_).value_or(0);
+OutOfMemoryKills::Kills OutOfMemoryKills::kills() const {
+  if (folder_.empty()) return {{"", keyed_number("/proc/vmstat", "oom_kill").value_or(0)}};
+  Kills kills{{folder_, kills_in(folder_, unified_).value_or(0)}};
   if (unified_) return kills;
   std::error_code gone;
   for (std::filesystem::recursive_directory_iterator at(folder_, gone), end; at != end; at.increment(gone)) {
-    if (at->is_directory(gone)) kills += kills_in(at->path().string(), unified_).value_or(0);
+    if (at->is_directory(gone)) kills[at->path().string()] = kills_in(at->path().string(), unified_).value_or(0);
   }
   return kills;
 }
 
-int64_t OutOfMemoryKills::since() const { return std::max<int64_t>(count() - before_, 0); }
+// Groups may come and go meanwhile.
+int64_t OutOfMemoryKills::since() const {
+  int64_t sum = 0;
+  for (const auto& [folder, count] : kills()) {
+    const auto known = before_.find(folder);
+    sum += std::max<int64_t>(count - (known == before_.end() ? 0 : known->second), 0);
+  }
+  return sum;
+}
 
 bool is_frozen(int pid) {
   const std::string process = std::to_string(pid);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -36,10 +37,11 @@ class OutOfMemoryKills {
   int64_t since() const;
 
  private:
-  int64_t count() const;
+  using Kills = std::map<std::string, int64_t>;  // by group: version 1 counts each alone
+  Kills kills() const;
   std::string folder_;  // empty: of the whole machine
   bool unified_ = false;
-  int64_t before_;
+  Kills before_;
 };
 
 // Those of the last 5 to 10 seconds: what the kernel killed long before a process ended was not that process.

@@ -52,6 +52,7 @@ class ControlGroupTest : public QObject {
  private slots:
   void a_memory_limit_of_the_group_or_above_is_known();
   void a_kill_for_lack_of_memory_counts_in_its_own_group_and_above();
+  void a_group_that_is_removed_takes_no_kill_of_another_with_it();
   void this_process_is_not_frozen();
   void without_groups_nothing_is_known();
 };
@@ -112,6 +113,28 @@ void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_and_abo
     recent.resume(now);
     QCOMPARE(recent.count(), kills);
   }
+}
+
+void ControlGroupTest::a_group_that_is_removed_takes_no_kill_of_another_with_it() {
+  const ControlGroup own = control_group("self", "memory");
+  const auto is_killed_in = [&own](const Group& group) {
+    std::ofstream limit(group.folder + (own.unified ? "/memory.max" : "/memory.limit_in_bytes"));
+    if (group.folder.empty() || !limit || !(limit << (16 << 20)).flush()) return false;
+    std::ofstream(group.folder + "/memory.swap.max") << 0;
+    return !group.holds([] {
+      constexpr size_t bytes = 64 << 20;
+      void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      std::memset(memory, 1, bytes);
+      return true;
+    });
+  };
+  std::optional<Group> first(std::in_place, own, "-first");
+  const Group second(own, "-second");
+  if (!is_killed_in(*first)) QSKIP("the limit on memory does not hold here");
+  const OutOfMemoryKills ours(::getpid());
+  first.reset();
+  QVERIFY(is_killed_in(second));
+  QCOMPARE(ours.since(), 1);
 }
 
 void ControlGroupTest::this_process_is_not_frozen() {
