@@ -4,13 +4,8 @@
 
 #include <cstddef>
 
-// Of jemalloc(3). Its function is null in programs without it, such as those with sanitizers. Large pages are zeroed
-// and mapped at once (docs/evidence.md).
-extern "C" {
-__attribute__((weak)) int mallctl(const char* name, void* old, size_t* old_size, void* made, size_t size);
-extern const char* malloc_conf;
-const char* malloc_conf = "thp:always";
-}
+// Of jemalloc(3); null in programs without it, such as those with sanitizers.
+extern "C" __attribute__((weak)) int mallctl(const char* name, void* old, size_t* old_size, void* made, size_t size);
 
 namespace shardscope {
 
