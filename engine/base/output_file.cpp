@@ -53,8 +53,10 @@ void lock_regular(int descriptor, const std::string& path, const std::string& re
   }, named{};
   if (::fstat(descriptor, &file) != 0 || !S_ISREG(file.st_mode)) return;
   const bool is_locked = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  if (!is_locked && ::lstat(path.c_str(), &named) == 0 && is_same_file(file, named)) return;
+  const bool is_there = ::lstat(path.c_str(), &named) == 0;
+  if (!is_locked && is_there && is_same_file(file, named)) return;
   ::close(descriptor);
+  if (!is_locked && !is_there) fail("unwritable_file", reported, "somebody has removed this file", "begin again");
   fail("file_exists", reported, "another run is writing it", "another name");
 }
 

@@ -245,8 +245,8 @@ void StreamsTest::steps_whose_file_was_removed_or_truncated_are_said_and_no_succ
   QProcess process;
   process.start(by_own_launcher ? "mpirun" : QCoreApplication::applicationFilePath(), before + arguments);
   const auto harm = [&] {
-    if (!truncates) return QFile::remove(steps);
-    return lines_in(steps) > 0 && QFile::resize(steps, 0);  // as logrotate's copytruncate
+    if (lines_in(steps) == 0) return false;
+    return truncates ? QFile::resize(steps, 0) : QFile::remove(steps);  // as logrotate's copytruncate; by hand
   };
   QVERIFY(QTest::qWaitFor(harm, 120'000));
   const ProgramResult result = finish(process);
