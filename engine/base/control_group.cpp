@@ -9,6 +9,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "engine/base/kernel_file.h"
+
 namespace shardscope {
 
 namespace {
@@ -17,11 +19,6 @@ struct Mount {
   std::string root;  // what of the hierarchy is seen at `folder`
   std::string folder;
 };
-
-std::string read_text(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -38,7 +35,7 @@ bool contains(const std::string& list, const std::string& name) {
 // Of a controller of version 1; of version 2 where `controller` is empty. A line of mountinfo: "32 31 0:29 ROOT FOLDER
 // options ... - cgroup SOURCE rw,memory".
 std::optional<Mount> find_mount(const std::string& controller) {
-  for (const std::string& line : split(read_text("/proc/self/mountinfo"), '\n')) {
+  for (const std::string& line : split(read_kernel_file("/proc/self/mountinfo"), '\n')) {
     const size_t dash = line.find(" - ");
     if (dash == std::string::npos) continue;
     const std::vector<std::string> place = split(line.substr(0, dash), ' ');
@@ -53,7 +50,7 @@ std::optional<Mount> find_mount(const std::string& controller) {
 
 // "4:memory:/a/b" of version 1, "0::/a/b" of version 2.
 std::optional<std::string> group_path(const std::string& process, const std::string& controller) {
-  for (const std::string& line : split(read_text("/proc/" + process + "/cgroup"), '\n')) {
+  for (const std::string& line : split(read_kernel_file("/proc/" + process + "/cgroup"), '\n')) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
@@ -87,7 +84,7 @@ std::optional<int64_t> number(const std::string& text) {
 }
 
 std::optional<int64_t> keyed_number(const std::string& path, const std::string& key) {
-  for (const std::string& line : split(read_text(path), '\n')) {
+  for (const std::string& line : split(read_kernel_file(path), '\n')) {
     if (line.starts_with(key + " ")) return number(line.substr(key.size() + 1));
   }
   return std::nullopt;
@@ -113,7 +110,7 @@ std::optional<int64_t> memory_limit_bytes() {
   std::optional<int64_t> least;
   for (const std::string& folder : group.folders) {
     const char* file = group.unified ? "/memory.max" : "/memory.limit_in_bytes";
-    const std::optional<int64_t> limit = number(read_text(folder + file));
+    const std::optional<int64_t> limit = number(read_kernel_file(folder + file));
     if (limit && *limit < least.value_or(unlimited)) least = limit;
   }
   return least;
@@ -155,7 +152,7 @@ int64_t OutOfMemoryKills::since() const {
 bool is_frozen(int pid) {
   const std::string process = std::to_string(pid);
   for (const std::string& folder : find_group(process, "freezer").folders) {
-    const std::string state = read_text(folder + "/freezer.state");
+    const std::string state = read_kernel_file(folder + "/freezer.state");
     if (!state.empty() && !state.starts_with("THAWED")) return true;
   }
   for (const std::string& folder : unified_control_group(process).folders) {
@@ -167,8 +164,8 @@ bool is_frozen(int pid) {
 void resume_alone(const std::set<int>& processes) {
   for (int pid : processes) {
     for (const std::string& folder : find_group(std::to_string(pid), "freezer").folders) {
-      if (number(read_text(folder + "/freezer.self_freezing")) != 1) continue;
-      std::istringstream members(read_text(folder + "/cgroup.procs"));
+      if (number(read_kernel_file(folder + "/freezer.self_freezing")) != 1) continue;
+      std::istringstream members(read_kernel_file(folder + "/cgroup.procs"));
       const bool alone =
           std::all_of(std::istream_iterator<int>(members), {}, [&](int member) { return processes.contains(member); });
       if (alone) std::ofstream(folder + "/freezer.state") << "THAWED";

@@ -7,12 +7,11 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <utility>
 
 #include "engine/base/control_group.h"
+#include "engine/base/kernel_file.h"
 #include "engine/session/processes.h"
 #include "engine/session/telemetry.h"
 
@@ -23,8 +22,7 @@ namespace {
 constexpr int64_t before_resuming_ns = 200'000'000;
 
 std::string read_environment(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
-  return '\0' + std::string(std::istreambuf_iterator<char>(file), {}) + '\0';
+  return '\0' + read_kernel_file("/proc/" + std::to_string(pid) + "/environ") + '\0';
 }
 
 std::set<int> numbers(const std::vector<ProcessInfo>& processes) {

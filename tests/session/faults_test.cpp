@@ -4,11 +4,11 @@
 #include <QtTest>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iterator>
 
 #include "engine/base/control_group.h"
+#include "engine/base/kernel_file.h"
 #include "engine/base/units.h"
 #include "engine/session/exit_watch.h"
 #include "engine/session/processes.h"
@@ -58,8 +58,7 @@ struct Faulted {
 
 bool is_left(const std::string& session) {
   for (const ProcessInfo& one : all_processes()) {
-    std::ifstream file("/proc/" + std::to_string(one.id.pid) + "/cmdline");
-    const std::string line((std::istreambuf_iterator<char>(file)), {});
+    const std::string line = read_kernel_file("/proc/" + std::to_string(one.id.pid) + "/cmdline");
     if (line.find(session) != std::string::npos && is_alive(one.id)) return true;
   }
   return std::filesystem::exists(session);

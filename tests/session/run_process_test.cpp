@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "engine/base/kernel_file.h"
 #include "tests/patience.h"
 #include "tests/session/fake_rank.h"
 #include "tests/session/socket_client.h"
@@ -65,8 +66,7 @@ RunOptions direct_options(int64_t steps) {
 std::vector<int> processes_with(const std::string& text) {
   std::vector<int> found;
   for (const ProcessId& process : descendants(1)) {
-    std::ifstream file("/proc/" + std::to_string(process.pid) + "/cmdline");
-    std::string line((std::istreambuf_iterator<char>(file)), {});
+    const std::string line = read_kernel_file("/proc/" + std::to_string(process.pid) + "/cmdline");
     if (line.find(text) != std::string::npos && is_alive(process)) found.push_back(process.pid);
   }
   return found;
