@@ -1,10 +1,8 @@
 #include "engine/base/process.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -12,21 +10,15 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/kernel_file.h"
+
 namespace shardscope {
 
 namespace {
 
 constexpr int state_field = 3, parent_field = 4, start_time_field = 22, exit_status_field = 52;
 
-std::string read_stat(int32_t pid) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return {};
-  std::array<char, 2048> bytes;
-  const ssize_t got = ::read(file, bytes.data(), bytes.size());
-  ::close(file);
-  return got > 0 ? std::string(bytes.data(), static_cast<size_t>(got)) : std::string();
-}
+std::string read_stat(int32_t pid) { return read_kernel_file("/proc/" + std::to_string(pid) + "/stat"); }
 
 template <class Integer>
 bool read_number(std::string_view text, Integer& value) {

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "engine/base/kernel_file.h"
+
 namespace shardscope::faults {
 
 namespace fs = std::filesystem;
@@ -25,9 +27,7 @@ std::string second_version() {
 }
 
 bool has_memory(const std::string& group) {
-  std::ifstream file(group + "/cgroup.subtree_control");
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  return text.find("memory") != std::string::npos;
+  return read_kernel_file(group + "/cgroup.subtree_control").find("memory") != std::string::npos;
 }
 
 // The folder in which a group of this kind is made; empty where there is none.
