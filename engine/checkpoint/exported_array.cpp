@@ -70,9 +70,7 @@ void add(const CheckpointState& state, const std::string& name, const ModelExpor
   ExportedArray& array = arrays.emplace_back();
   array = {called, state.type, &state, {Shape(shape.size()), shape}};
   array.joined = dimension_of_layers(name, shape, how.in_out);
-  if (!array.joined) return;
-  array.type.shape[*array.joined + 1] *= shape[*array.joined];
-  array.type.shape.erase(array.type.shape.begin() + static_cast<std::ptrdiff_t>(*array.joined));
+  if (array.joined) array.type.shape = with_joined(shape, *array.joined);
 }
 
 using Boxes = std::vector<Box>;

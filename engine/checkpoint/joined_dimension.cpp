@@ -15,6 +15,12 @@ std::optional<size_t> joined_dimension(const Shape& held, const Shape& wanted) {
   return at;
 }
 
+Shape with_joined(Shape shape, size_t at) {
+  shape[at] *= shape[at + 1];
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  return shape;
+}
+
 bool has_same_elements(const Shape& held, const Shape& wanted) {
   return held == wanted || joined_dimension(held, wanted);
 }

@@ -15,6 +15,8 @@ namespace shardscope {
 //
 // Example: held (8, 56, 16), wanted (8, 2, 28, 16): 1.
 std::optional<size_t> joined_dimension(const Shape& held, const Shape& wanted);
+// Of an array whose dimensions `at` and `at` + 1 are one.
+Shape with_joined(Shape shape, size_t at);
 // The same shape, or so.
 bool has_same_elements(const Shape& held, const Shape& wanted);
 

@@ -229,8 +229,7 @@ std::unique_ptr<StoredWeight> find_stored(const WeightsFolder& folder, const std
 
 std::unique_ptr<StoredWeight> find_weight(const WeightsFolder& folder, const std::string& name, const Shape& shape) {
   const bool of_experts = shape.size() == 4;
-  std::unique_ptr<StoredWeight> found =
-      find_stored(folder, name, of_experts ? Shape{shape[0], shape[1] * shape[2], shape[3]} : shape);
+  std::unique_ptr<StoredWeight> found = find_stored(folder, name, of_experts ? with_joined(shape, 1) : shape);
   if (!found) return found;
   const std::optional<size_t> at = joined_dimension(found->shape(), shape);
   return at ? std::make_unique<Joined>(shape, std::move(found), *at) : std::move(found);

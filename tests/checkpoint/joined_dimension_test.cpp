@@ -14,12 +14,6 @@ using namespace shardscope::test;
 
 namespace {
 
-Shape with_joined(Shape shape, size_t at) {
-  shape[at] *= shape[at + 1];
-  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(at) + 1);
-  return shape;
-}
-
 Box random_box(const Shape& shape, std::mt19937& random) {
   Box box;
   for (const int64_t size : shape) {

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "engine/checkpoint/exported_array.h"
+#include "engine/checkpoint/joined_dimension.h"
 #include "engine/checkpoint/safetensors.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/training_graph.h"
@@ -84,7 +85,7 @@ class Folder {
     for (const State& state : forward.graph->states) {
       if (!state.path[state.path.size() - 2].starts_with("lora_")) continue;
       TensorType type = forward.graph->type(state.before);
-      if (type.shape.size() == 3) type.shape = {type.shape[0] * type.shape[1], type.shape[2]};
+      if (type.shape.size() == 3) type.shape = with_joined(type.shape, 0);
       named.push_back({array_name(forward.graph->name(state)), type});
     }
     const SafetensorsLayout layout(named);
