@@ -52,6 +52,8 @@ class StrategyBound {
   }
 
  private:
+  using Moved = ReplicaTraffic::Moved;
+
   // Of one layer of a group, whichever it is.
   PartWork of_layer(const std::vector<PartWork>& works, size_t group) const {
     const EqualLayers& layers = profile_.layers[group];
@@ -65,32 +67,38 @@ class StrategyBound {
     const ReplicaRates& rates = moves.rates;
     stream_ = profile_.runs_here ? static_cast<size_t>(rates.stream) : profile_.is_joined.size();
     for (std::vector<double>& seconds : moved_) seconds.assign(profile_.forward.size(), 0);
+    const auto end = moves.traffic->moved.end();
+    for (auto first = moves.traffic->moved.begin(); first != end;) {
+      const auto last = std::find_if_not(first, end, [&](const Moved& moved) { return moved.is_beside(*first); });
+      moved_[first->where][static_cast<size_t>(first->part)] += summing_error * least_seconds({first, last}, rates);
+      first = last;
+    }
+  }
+
+  // Of what is beside each other: what moves for certain, and of all else one move of what all take, or of each
+  // parameter itself or what it alone meets.
+  double least_seconds(std::span<const Moved> beside, const ReplicaRates& rates) const {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
     const double rows = static_cast<double>(strategy_.microbatch_size * rates.replicas) /
                         static_cast<double>(strategy_.context),
                  seconds_a_row = rows * std::min(rates.gather, rates.scatter);
     // The written rule compares bytes as the graph has them, of which another stack may move half.
     const double certainty = profile_.runs_here ? 1 : 2;
-    const std::span<const ReplicaTraffic::Moved> all = moves.traffic->moved;
-    constexpr double infinite = std::numeric_limits<double>::infinity();
-    for (size_t i = 0; i < all.size();) {
-      const ReplicaTraffic::Moved& first = all[i];
-      double certain = 0, taken = infinite, apart = 0;  // s
-      while (i < all.size() && all[i].is_beside(first)) {
-        const StateId parameter = all[i].tokens.parameter;
-        double itself = 0, other = infinite;  // s
-        for (; i < all.size() && all[i].is_beside(first) && all[i].tokens.parameter == parameter; ++i) {
-          const ReplicaTraffic::Moved& moved = all[i];
-          if (rates.replicas % 2 != 0 || moved.size % rates.replicas != 0) continue;
-          const TokensOfParameter& tokens = moved.tokens;
-          const bool is_certain = certainty * moved.bytes < rows * std::min(tokens.taken_bytes, tokens.other_bytes);
-          (is_certain ? certain : itself) += moved.bytes * of_byte(moved.kind, rates);
-          other = std::min(other, tokens.other_bytes * seconds_a_row);
-          taken = std::min(taken, tokens.taken_bytes * seconds_a_row);
-        }
-        apart += std::min(itself, other);
+    double certain = 0, taken = infinite, apart = 0;
+    for (auto first = beside.begin(); first != beside.end();) {
+      const StateId parameter = first->tokens.parameter;
+      double itself = 0, other = infinite;
+      for (; first != beside.end() && first->tokens.parameter == parameter; ++first) {
+        if (rates.replicas % 2 != 0 || first->size % rates.replicas != 0) continue;
+        const TokensOfParameter& tokens = first->tokens;
+        const bool is_certain = certainty * first->bytes < rows * std::min(tokens.taken_bytes, tokens.other_bytes);
+        (is_certain ? certain : itself) += first->bytes * of_byte(first->kind, rates);
+        other = std::min(other, tokens.other_bytes * seconds_a_row);
+        taken = std::min(taken, tokens.taken_bytes * seconds_a_row);
       }
-      moved_[first.where][static_cast<size_t>(first.part)] += summing_error * (certain + std::min(apart, taken));
+      apart += std::min(itself, other);
     }
+    return certain + std::min(apart, taken);
   }
 
   static double of_byte(InstructionKind kind, const ReplicaRates& rates) {

@@ -65,8 +65,7 @@ struct ReplicaTraffic {
     int64_t size = 1;
     double bytes = 0;  // payload
     // What could move in its place: bytes of one row, what a device has at least; infinite where nothing could.
-    TokensOfParameter tokens{.taken_bytes = std::numeric_limits<double>::infinity(),
-                             .other_bytes = std::numeric_limits<double>::infinity()};
+    TokensOfParameter tokens = {};
 
     bool is_beside(const Moved& other) const {  // one move of what both take may serve both
       return part == other.part && where == other.where && tokens.taken == other.tokens.taken;

@@ -1,7 +1,7 @@
 #include "engine/search/parameter_tokens.h"
 
 #include <algorithm>
-#include <limits>
+#include <initializer_list>
 #include <ranges>
 
 #include "engine/graph/op_definition.h"
@@ -10,8 +10,7 @@ namespace shardscope {
 
 ParameterTokens::ParameterTokens(const Graph& graph, const std::vector<bool>& of_states, const StackTypes& types)
     : state_of_(graph.values.size(), no_id), tokens_(graph.states.size()) {
-  constexpr double unknown = std::numeric_limits<double>::infinity();
-  for (size_t s = 0; s < tokens_.size(); ++s) tokens_[s] = {static_cast<StateId>(s), no_id, unknown, unknown};
+  for (size_t s = 0; s < tokens_.size(); ++s) tokens_[s].parameter = static_cast<StateId>(s);
   const auto state_of = [&](ValueId value) -> StateId& { return state_of_[static_cast<size_t>(value)]; };
   for (size_t s = 0; s < graph.states.size(); ++s) {
     if (!graph.states[s].trainable) continue;
@@ -37,39 +36,43 @@ ParameterTokens::ParameterTokens(const Graph& graph, const std::vector<bool>& of
     const TensorType& type = graph.type(value);
     return state_of(value) == no_id && !type.shape.empty() && type.dtype != DType::i32;
   };
+  const auto parameters_of = [&](std::initializer_list<const std::vector<ValueId>*> lists) {
+    std::vector<TokensOfParameter*> parameters;
+    for (const std::vector<ValueId>* values : lists) {
+      for (ValueId value : *values) {
+        if (state_of(value) != no_id) parameters.push_back(&tokens_[static_cast<size_t>(state_of(value))]);
+      }
+    }
+    return parameters;
+  };
   for (const Op& op : graph.ops) {
     if (op.phase != Phase::forward) continue;
     const auto taken = std::ranges::find_if(op.inputs, is_array);
     if (taken == op.inputs.end()) continue;
-    for (ValueId value : op.inputs) {
-      const StateId state = state_of(value);
-      if (state != no_id && tokens_[static_cast<size_t>(state)].taken == no_id)
-        tokens_[static_cast<size_t>(state)].taken = *taken;
+    for (TokensOfParameter* parameter : parameters_of({&op.inputs})) {
+      if (parameter->taken == no_id) parameter->taken = *taken;
     }
   }
   for (const Op& op : graph.ops) {
     if (op.phase == Phase::update) continue;
-    for (const std::vector<ValueId>* beside : {&op.inputs, &op.outputs}) {
-      for (ValueId value : *beside) {
-        if (!is_array(value)) continue;
-        const double bytes = static_cast<double>(graph.type(value).bytes()) * types.exchanged_share(value);
-        const bool is_cotangent = op.phase == Phase::backward && beside == &op.outputs;
-        for (const std::vector<ValueId>* values : {&op.inputs, &op.outputs}) {
-          for (ValueId parameter : *values) {
-            if (state_of(parameter) == no_id) continue;
-            TokensOfParameter& tokens = tokens_[static_cast<size_t>(state_of(parameter))];
-            double& least = is_cotangent || original(value) == tokens.taken ? tokens.taken_bytes : tokens.other_bytes;
-            least = std::min(least, bytes);
-          }
-        }
+    const std::vector<TokensOfParameter*> parameters = parameters_of({&op.inputs, &op.outputs});
+    const auto meet = [&](ValueId value, bool is_cotangent_of_taken) {
+      if (!is_array(value)) return;
+      const double bytes = static_cast<double>(graph.type(value).bytes()) * types.exchanged_share(value);
+      for (TokensOfParameter* parameter : parameters) {
+        const bool is_taken = is_cotangent_of_taken || original(value) == parameter->taken;
+        double& least = is_taken ? parameter->taken_bytes : parameter->other_bytes;
+        least = std::min(least, bytes);
       }
-    }
+    };
+    for (ValueId value : op.inputs) meet(value, false);
+    for (ValueId value : op.outputs) meet(value, op.phase == Phase::backward);
   }
 }
 
 TokensOfParameter ParameterTokens::of(ValueId value) const {
   const StateId state = state_of_[static_cast<size_t>(value)];
-  return state == no_id ? TokensOfParameter() : tokens_[static_cast<size_t>(state)];
+  return state == no_id ? TokensOfParameter{.taken_bytes = 0, .other_bytes = 0} : tokens_[static_cast<size_t>(state)];
 }
 
 }  // namespace shardscope

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "engine/graph/graph.h"
@@ -14,8 +15,8 @@ struct TokensOfParameter {
   // cotangent, may serve all of them. no_id: not known.
   ValueId taken = no_id;
   // Bytes (global, as a stack moves them) of that array, and of the smallest other one that an op has beside the
-  // parameter.
-  double taken_bytes = 0, other_bytes = 0;
+  // parameter. Infinite: there is none.
+  double taken_bytes = std::numeric_limits<double>::infinity(), other_bytes = std::numeric_limits<double>::infinity();
 };
 
 // The arrays that parameters meet.
@@ -25,7 +26,7 @@ struct TokensOfParameter {
 class ParameterTokens {
  public:
   ParameterTokens(const Graph& graph, const std::vector<bool>& of_states, const StackTypes& types);
-  // Of a parameter, or a gradient, in any type.
+  // Of a parameter, or a gradient, in any type; of others no bytes.
   TokensOfParameter of(ValueId value) const;
 
  private:
