@@ -36,6 +36,7 @@ namespace shardscope {
 namespace {
 
 constexpr int64_t margin_bytes = 64 << 10;
+constexpr int64_t outside_interval_ns = 10'000'000'000;
 
 float scalar(const Executor& executor, int value) {
   float result = 0;
@@ -229,7 +230,7 @@ class Training {
   RankExchange exchange_;
   StepMeter meter_;
   TraceChooser traces_;
-  SampledNumber heap_{heap_bytes, 0}, outside_{private_bytes, 10'000'000'000};
+  SampledNumber heap_{heap_bytes, 0}, outside_{private_bytes, outside_interval_ns};
   Executor executor_;
   Purpose purpose_;
   StoredBytes stored_;

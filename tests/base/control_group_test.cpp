@@ -31,6 +31,14 @@ struct Group {
   ~Group() {
     if (!folder.empty()) ::rmdir(folder.c_str());
   }
+  // False where the system does not let us.
+  bool limit_memory(const ControlGroup& parent, int64_t bytes) const {
+    if (folder.empty()) return false;
+    std::ofstream limit(folder + (parent.unified ? "/memory.max" : "/memory.limit_in_bytes"));
+    if (!limit || !(limit << bytes).flush()) return false;
+    std::ofstream(folder + "/memory.swap.max") << 0;
+    return true;
+  }
   // What holds in a process of the group.
   bool holds(const std::function<bool()>& claim) const {
     const int pid = ::fork();
@@ -43,6 +51,12 @@ struct Group {
     return status == 0;
   }
 };
+
+void take_memory() {
+  constexpr size_t bytes = 64 << 20;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memset(memory, 1, bytes);
+}
 
 }  // namespace
 
@@ -60,8 +74,7 @@ class ControlGroupTest : public QObject {
 void ControlGroupTest::a_memory_limit_of_the_group_or_above_is_known() {
   const ControlGroup own = control_group("self", "memory");
   const Group group(own);
-  std::ofstream limit(group.folder + (own.unified ? "/memory.max" : "/memory.limit_in_bytes"));
-  if (group.folder.empty() || !limit || !(limit << (64 << 20)).flush()) QSKIP("no memory limit may be set here");
+  if (!group.limit_memory(own, 64 << 20)) QSKIP("no memory limit may be set here");
   QVERIFY(usable_memory_bytes() > 64 << 20);
   QVERIFY(group.holds([] { return memory_limit_bytes() == 64 << 20 && usable_memory_bytes() == 64 << 20; }));
 }
@@ -69,9 +82,7 @@ void ControlGroupTest::a_memory_limit_of_the_group_or_above_is_known() {
 void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_and_above() {
   const ControlGroup own = control_group("self", "memory");
   const Group group(own), beside(own, "-beside");
-  std::ofstream limit(group.folder + (own.unified ? "/memory.max" : "/memory.limit_in_bytes"));
-  if (group.folder.empty() || !limit || !(limit << (16 << 20)).flush()) QSKIP("no memory limit may be set here");
-  std::ofstream(group.folder + "/memory.swap.max") << 0;
+  if (!group.limit_memory(own, 16 << 20)) QSKIP("no memory limit may be set here");
   const OutOfMemoryKills ours(::getpid());
   int go[2];
   QVERIFY(::pipe(go) == 0);
@@ -80,9 +91,7 @@ void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_and_abo
     std::ofstream(group.folder + "/cgroup.procs") << ::getpid();
     char byte = 0;
     if (::read(go[0], &byte, 1) != 1) ::_exit(1);
-    constexpr size_t bytes = 64 << 20;
-    void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    std::memset(memory, 1, bytes);
+    take_memory();
     ::_exit(0);
   }
   QTRY_VERIFY_WITH_TIMEOUT(!control_group(std::to_string(pid), "memory").folders.empty() &&
@@ -118,13 +127,8 @@ void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_and_abo
 void ControlGroupTest::a_group_that_is_removed_takes_no_kill_of_another_with_it() {
   const ControlGroup own = control_group("self", "memory");
   const auto is_killed_in = [&own](const Group& group) {
-    std::ofstream limit(group.folder + (own.unified ? "/memory.max" : "/memory.limit_in_bytes"));
-    if (group.folder.empty() || !limit || !(limit << (16 << 20)).flush()) return false;
-    std::ofstream(group.folder + "/memory.swap.max") << 0;
-    return !group.holds([] {
-      constexpr size_t bytes = 64 << 20;
-      void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      std::memset(memory, 1, bytes);
+    return group.limit_memory(own, 16 << 20) && !group.holds([] {
+      take_memory();
       return true;
     });
   };

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "engine/checkpoint/joined_dimension.h"
 #include "engine/checkpoint/safetensors.h"
 #include "engine/checkpoint/safetensors_reader.h"
 #include "engine/config/strategy.h"
@@ -85,10 +86,15 @@ const ThreadTraining& alone(const Family& family, bool adapters) {
   return entry->second;
 }
 
+StrategyConfig tensor_parallel(int64_t degree) {
+  StrategyConfig strategy;
+  strategy.tensor = degree;
+  return strategy;
+}
+
 // On two times so many devices of axis tensor, or on one.
 std::vector<double> losses_in_bf16(const Family& family, int64_t tensor) {
-  StrategyConfig strategy;
-  strategy.tensor = tensor;
+  StrategyConfig strategy = tensor_parallel(tensor);
   strategy.data = tensor > 1 ? 2 : 1;
   RunConfig run = with_strategy(run_of(family, false), strategy);
   run.precision.recipe = "bf16_mixed";
@@ -103,10 +109,7 @@ void write_as_former_versions(const std::string& from, const std::string& to, bo
   for (const auto& [name, array] : reader.arrays()) {
     Shape shape = array.type.shape;
     const size_t joined = in_out && name.ends_with("c_attn/weight") ? 1 : 0;
-    if (shape.size() == (name.ends_with("weight") ? 3 : 2)) {
-      shape[joined + 1] *= shape[joined];
-      shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(joined));
-    }
+    if (shape.size() == (name.ends_with("weight") ? 3 : 2)) shape = with_joined(shape, joined);
     arrays.push_back({name, {shape, array.type.dtype}});
     std::string bytes(static_cast<size_t>(array.type.bytes()), '\0');
     reader.read(array, std::as_writable_bytes(std::span(bytes)));
@@ -133,13 +136,8 @@ class JoinedLayersTest : public QObject {
   // Those of one size: weights, biases, what adapters give, and their optimizer state. No collective gathers anything.
   void tensor_parallelism_splits_joined_layers_data() { rows({1, 2, 4}); }
   void tensor_parallelism_splits_joined_layers() {
-    QFETCH(int, family);
-    QFETCH(bool, adapters);
-    QFETCH(int, number);
-    const Family& of = families()[static_cast<size_t>(family)];
-    StrategyConfig strategy;
-    strategy.tensor = number;
-    RunConfig run = with_strategy(run_of(of, adapters), strategy);
+    const auto [of, adapters, number] = row();
+    RunConfig run = with_strategy(run_of(of, adapters), tensor_parallel(number));
     run.optimizer = {"adamw", {{"learning_rate", 1e-3}}};
     const Plan plan = compile({run, reference_host()});
     int split = 0;
@@ -161,13 +159,9 @@ class JoinedLayersTest : public QObject {
   // As of layers with parameters of their own: activations move, and no part of a parameter or of its gradient.
   void sequence_parallelism_moves_no_joined_layers_data() { rows({2, 4}); }
   void sequence_parallelism_moves_no_joined_layers() {
-    QFETCH(int, family);
-    QFETCH(bool, adapters);
-    QFETCH(int, number);
-    const Family& of = families()[static_cast<size_t>(family)];
+    const auto [of, adapters, number] = row();
     if (!of.unequal.empty()) return;
-    StrategyConfig strategy;
-    strategy.tensor = number;
+    StrategyConfig strategy = tensor_parallel(number);
     strategy.sequence_parallel = true;
     const Plan plan = compile({with_strategy(run_of(of, adapters), strategy), reference_host()});
     const std::vector<bool> of_states = values_of_states(*plan.graph);
@@ -186,10 +180,7 @@ class JoinedLayersTest : public QObject {
   // Law 1.
   void every_strategy_trains_as_one_device_data() { rows({0, 1, 2, 3, 4, 5}); }
   void every_strategy_trains_as_one_device() {
-    QFETCH(int, family);
-    QFETCH(bool, adapters);
-    QFETCH(int, number);
-    const Family& of = families()[static_cast<size_t>(family)];
+    const auto [of, adapters, number] = row();
     RandomStrategies strategies(static_cast<uint32_t>(number), 8);
     RunConfig config;
     StrategyConfig strategy;
@@ -212,13 +203,8 @@ class JoinedLayersTest : public QObject {
 
   void parameters_that_former_versions_wrote_are_imported_data() { rows({2}); }
   void parameters_that_former_versions_wrote_are_imported() {
-    QFETCH(int, family);
-    QFETCH(bool, adapters);
-    QFETCH(int, number);
-    const Family& of = families()[static_cast<size_t>(family)];
-    StrategyConfig strategy;
-    strategy.tensor = number;
-    const Plan plan = compile({with_strategy(run_of(of, adapters), strategy), reference_host()});
+    const auto [of, adapters, number] = row();
+    const Plan plan = compile({with_strategy(run_of(of, adapters), tensor_parallel(number)), reference_host()});
     const QTemporaryDir folder;
     const auto path = [&](const char* name) { return folder.filePath(name).toStdString(); };
     std::ofstream(path("now")) << "";
@@ -231,6 +217,17 @@ class JoinedLayersTest : public QObject {
   }
 
  private:
+  struct Row {
+    const Family& family;
+    bool adapters;
+    int number;
+  };
+  static Row row() {
+    QFETCH(int, family);
+    QFETCH(bool, adapters);
+    QFETCH(int, number);
+    return {families()[static_cast<size_t>(family)], adapters, number};
+  }
   static void rows(const std::vector<int>& numbers) {
     QTest::addColumn<int>("family");
     QTest::addColumn<bool>("adapters");
