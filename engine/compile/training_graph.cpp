@@ -111,11 +111,28 @@ OpId sum_over_stages(const Graph& graph, const State& state, const std::vector<i
   return virtual_stage(op.inputs[0]) == virtual_stage(op.inputs[1]) ? no_id : id;
 }
 
+// Ops from `first_sum` on each go behind the one that makes what they add up, so that it is not kept longer.
+void add_up_where_made(Graph& graph, OpId first_sum) {
+  std::vector<std::pair<OpId, OpId>> sums;  // of what an op makes
+  for (OpId sum = first_sum; sum < static_cast<OpId>(graph.ops.size()); ++sum)
+    sums.emplace_back(graph.values[graph.ops[sum].inputs[0]].producer, sum);
+  std::ranges::sort(sums);
+  std::vector<OpId> order;
+  auto next = sums.begin();
+  for (OpId op = 0; op < first_sum; ++op) {
+    order.push_back(op);
+    for (; next != sums.end() && next->first == op; ++next) order.push_back(next->second);
+  }
+  graph.reorder(order);
+}
+
 // Gradients add up over the microbatches; those that stages give to one parameter do so apart, and then cross once.
+// Stages add up behind the message that the stage before them waits for.
 void accumulate_gradients(Graph& graph, double share, const std::vector<int>& layers) {
   const bool pipelined = layers.size() > 1;
   const std::vector<int> virtual_stages = pipelined ? virtual_stages_of_ops(graph, layers) : std::vector<int>();
   std::vector<OpId> last;  // of the backward phase: sums over stages
+  const auto first_sum = static_cast<OpId>(graph.ops.size());
   for (StateId id : graph.trainable()) {
     const State state = graph.states[id];
     if (state.gradient == no_id) continue;
@@ -132,6 +149,7 @@ void accumulate_gradients(Graph& graph, double share, const std::vector<int>& la
     graph.ops[sum].phase = Phase::update;
     last.push_back(sum);
   }
+  if (!pipelined) return add_up_where_made(graph, first_sum);
   if (last.empty()) return;
   std::vector<OpId> order;
   for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {

@@ -32,8 +32,12 @@ class MemoryOfLayers {
     if (stored) std::erase_if(arena_.buffers, [](const Buffer& buffer) { return !buffer.persistent; });
     reader_.assign(arena_.buffers.size(), -1);
     sliced_.assign(arena_.buffers.size(), false);
-    if (!stored) find_readers();
-    if (!stored) find_sliced();
+    between_ops_.resize(arena_.buffers.size());
+    if (!stored) {
+      find_readers();
+      find_sliced();
+      find_ops_between();
+    }
     find_passes();
     const std::vector<bool> of_replica =
         coarse ? values_of_replica(graph) : std::vector<bool>(graph.values.size(), true);
@@ -71,16 +75,21 @@ class MemoryOfLayers {
   Changes no_changes() const {
     return Changes(static_cast<size_t>(parts_.count()), std::vector<double>(static_cast<size_t>(arena_.length) + 1));
   }
-  void add_life(Changes& changes, size_t b) const {
-    const Buffer& buffer = arena_.buffers[b];
+  void add_life(Changes& changes, size_t b, const Pass& life) const {
+    if (life.first < 0) return;
+    const auto bytes = static_cast<double>(arena_.buffers[b].bytes);
     std::vector<double>& of_part = changes[static_cast<size_t>(part_of_[b])];
-    of_part[static_cast<size_t>(buffer.first)] += static_cast<double>(buffer.bytes);
-    of_part[static_cast<size_t>(buffer.last) + 1] -= static_cast<double>(buffer.bytes);
+    of_part[static_cast<size_t>(life.first)] += bytes;
+    of_part[static_cast<size_t>(life.last) + 1] -= bytes;
   }
 
-  // How long gradients wait to be summed within a pass, and what is sliced waits, is not the same in all orders.
-  bool waits_differently(size_t b) const {
-    return arena_.buffers[b].category == MemoryCategory::gradients || sliced_[b];
+  // Of a buffer within one pass, where it is in use in all orders. How long gradients wait to be summed, and what is
+  // sliced or moved waits, is not the same in all; but that is there from the first to the last op that stays where it
+  // is listed.
+  Pass life_within_pass(size_t b) const {
+    const Buffer& buffer = arena_.buffers[b];
+    if (buffer.category == MemoryCategory::gradients) return {};
+    return sliced_[b] ? between_ops_[b] : Pass{buffer.first, buffer.last};
   }
 
   void find_passes() {
@@ -96,6 +105,28 @@ class MemoryOfLayers {
       const Pass pass{run.folded_first, run.folded_first + task.size() - 1};
       if (task.phase == Phase::forward && task.name == "forward") forward_ = pass;
       if (task.phase == Phase::backward && backward_.first < 0) backward_ = pass;
+    }
+  }
+
+  // Ops of several operands stay where they are listed; of one operand what is given may be cast earlier.
+  void find_ops_between() {
+    for (const TaskRun& run : program_.main().runs) {
+      if (!run.is_first) continue;
+      const Task& task = program_.tasks[static_cast<size_t>(run.task)];
+      for (int place = 0; place < task.size(); ++place) {
+        const Compute* compute = task.issued(place).as<Compute>();
+        if (!compute || compute->operands.size() < 2) continue;
+        const int position = run.folded_first + place;
+        const auto use = [&](int value) {
+          const int buffer = arena_.buffer_of[static_cast<size_t>(value)];
+          if (buffer < 0) return;
+          Pass& life = between_ops_[static_cast<size_t>(buffer)];
+          if (life.first < 0) life.first = position;
+          life.last = position;
+        };
+        std::ranges::for_each(compute->operands, use);
+        std::ranges::for_each(compute->results, use);
+      }
     }
   }
 
@@ -132,8 +163,7 @@ class MemoryOfLayers {
     for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
       const bool is_within = backward_.has(buffer.first) && backward_.has(buffer.last);
-      if (is_within && waits_differently(b)) continue;
-      add_life(rows_, b);
+      add_life(rows_, b, is_within ? life_within_pass(b) : Pass{buffer.first, buffer.last});
     }
     for (std::vector<double>& row : rows_) {
       double sum = 0;
@@ -192,8 +222,7 @@ class MemoryOfLayers {
     for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
       if (buffer.persistent || may_be_shared_[b] || !pass.has(buffer.first) || !pass.has(buffer.last)) continue;
-      if (waits_differently(b)) continue;
-      add_life(changes, b);
+      add_life(changes, b, life_within_pass(b));
     }
     for (size_t part = 0; part < changes.size(); ++part) {
       double sum = 0;
@@ -212,6 +241,7 @@ class MemoryOfLayers {
   std::vector<int> part_at_, part_of_, reader_;  // by position; by buffer
   std::vector<OpId> op_at_;
   std::vector<bool> may_be_shared_, sliced_;  // by buffer
+  std::vector<Pass> between_ops_;             // likewise
   std::vector<std::vector<double>> rows_;     // by part: bytes in use at each position
   LayerMemory memory_;
 };

@@ -95,13 +95,17 @@ int64_t LayerProfiles::microbatches_of(const Candidate& candidate) const {
   return rows_ / candidate.strategy.replicas() / std::max<int64_t>(1, candidate.strategy.microbatch_size);
 }
 
+bool LayerProfiles::accumulates(const Candidate& candidate) const {
+  return candidate.strategy.pipeline > 1 || microbatches_of(candidate) > 1;
+}
+
 std::string LayerProfiles::key_of(const Candidate& candidate, ProfileKind kind) const {
   if (kind == ProfileKind::undivided) return key_of(without_division(candidate), ProfileKind::proportional);
   const StrategyConfig& s = candidate.strategy;
   // First what decides the graph: profiles made in this order share it with the next.
   std::string key =
       fmt::format("{} {} {} {} {} {} {} {}", s.context, s.expert, is_of_all_sizes(kind) ? 0 : s.microbatch_size,
-                  s.recompute, microbatches_of(candidate) > 1, s.pipeline > 1, s.tensor, s.sequence_parallel);
+                  s.recompute, accumulates(candidate), s.pipeline > 1, s.tensor, s.sequence_parallel);
   if (is_of_all_sizes(kind)) return key;
   if (kind == ProfileKind::coarse) return key + (splits_gradients(candidate) ? " split" : "");
   return key + fmt::format(" {} {} {} {} {}", s.data, s.fsdp, s.zero, s.pipeline, order_on_links(s, machine_.levels));
@@ -255,9 +259,8 @@ struct LayerProfiles::LoweredStep {
 
 // `strategy`: as the step has it; of the candidate, whether there are stages and several microbatches.
 LayerProfiles::LoweredStep LayerProfiles::lowered(const Candidate& candidate, StrategyConfig strategy, double parts) {
-  const bool has_several = microbatches_of(candidate) > 1;
   LoweredStep step;
-  step.accumulates = has_several || candidate.strategy.pipeline > 1;
+  step.accumulates = accumulates(candidate);
   strategy.virtual_stages = 1;
   strategy.pipeline_schedule = "1f1b";
   step.config = bare_config_;
@@ -279,7 +282,7 @@ LayerProfiles::LoweredStep LayerProfiles::lowered(const Candidate& candidate, St
   step.prices->use_graph(graph);
   const WrittenPlacements& placements = step.written->placed.placements;
   LayoutProblem problem{graph, mesh, placements.defined, *step.prices};
-  problem.microbatches = has_several ? 2 : 1;
+  problem.microbatches = step.accumulates ? 2 : 1;
   LayoutChoice choice = fixed_choice(placements.placements, graph.values.size());
   choice.reshard_after_forward = given_up(config.sharding.zero, graph);
   step.program = lower(problem, choice).program;

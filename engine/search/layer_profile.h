@@ -95,6 +95,7 @@ class LayerProfiles {
   std::vector<int> chunks_of(const Candidate& candidate);
   bool has_experts() const { return has_experts_; }
   int64_t microbatches_of(const Candidate& candidate) const;  // of one replica
+  bool accumulates(const Candidate& candidate) const;         // gradients, over microbatches or for an update apart
 
  private:
   struct Shortened {

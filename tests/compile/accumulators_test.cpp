@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/compile/settings.h"
+#include "engine/graph/op_definition.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
@@ -52,6 +53,30 @@ class AccumulatorsTest : public QObject {
       ++planted;
     }
     QVERIFY(planted > 0);
+  }
+
+  void a_gradient_is_added_up_where_it_is_made_data() {
+    a_program_that_reads_a_sum_before_its_last_microbatch_is_refused_data();
+  }
+
+  // So that no layer's gradients wait for those of all others.
+  void a_gradient_is_added_up_where_it_is_made() {
+    QFETCH(std::string, preset);
+    std::vector<std::string> settings = system_preset(preset).small;
+    std::erase_if(settings, [](const std::string& one) { return one.starts_with("mesh.pipeline"); });
+    settings.emplace_back("schedule.microbatches=2");
+    const Plan plan = compile(plan_request(system_run(preset, settings)));
+    if (plan.program.stages > 1) return;  // whose message goes first
+    const std::vector<Op>& ops = plan.graph->ops;
+    int sums = 0;
+    for (size_t id = 0; id < ops.size(); ++id) {
+      if (!ops[id].definition->accumulates() || ops[id].phase != Phase::backward) continue;
+      size_t maker = id - 1;
+      while (ops[maker].definition->accumulates()) --maker;  // of another result of the same op
+      QCOMPARE(plan.graph->values[ops[id].inputs[0]].producer, static_cast<OpId>(maker));
+      ++sums;
+    }
+    QVERIFY(sums > 0);
   }
 };
 
