@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/graph/casts.h"
+#include "engine/graph/op_definition.h"
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/stages.h"
 
@@ -28,14 +29,14 @@ class MemoryOfLayers {
  public:
   MemoryOfLayers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads, bool stored,
                  bool coarse)
-      : program_(program), parts_(parts), arena_(assign_buffers(program, graph, threads)) {
+      : program_(program), graph_(graph), parts_(parts), arena_(assign_buffers(program, graph, threads)) {
     if (stored) std::erase_if(arena_.buffers, [](const Buffer& buffer) { return !buffer.persistent; });
     reader_.assign(arena_.buffers.size(), -1);
-    sliced_.assign(arena_.buffers.size(), false);
+    moved_.assign(arena_.buffers.size(), false);
     between_ops_.resize(arena_.buffers.size());
     if (!stored) {
       find_readers();
-      find_sliced();
+      find_moved();
       find_ops_between();
     }
     find_passes();
@@ -59,6 +60,7 @@ class MemoryOfLayers {
     add_between();
     add_passing(forward_, memory_.passing_forward);
     add_passing(backward_, memory_.passing_backward);
+    add_waiting();
     return std::move(memory_);
   }
 
@@ -89,7 +91,7 @@ class MemoryOfLayers {
   Pass life_within_pass(size_t b) const {
     const Buffer& buffer = arena_.buffers[b];
     if (buffer.category == MemoryCategory::gradients) return {};
-    return sliced_[b] ? between_ops_[b] : Pass{buffer.first, buffer.last};
+    return moved_[b] ? between_ops_[b] : Pass{buffer.first, buffer.last};
   }
 
   void find_passes() {
@@ -130,14 +132,16 @@ class MemoryOfLayers {
     }
   }
 
-  void find_sliced() {
+  void find_moved() {
     for (const Task& task : program_.tasks) {
       for (const Instruction& instruction : task.instructions) {
         if (!instruction.as<Slice>() && !instruction.as<CollectiveStart>()) continue;
-        for (int value : instruction.destinations()) {
+        const auto mark = [&](int value) {
           const int buffer = arena_.buffer_of[static_cast<size_t>(value)];
-          if (buffer >= 0) sliced_[static_cast<size_t>(buffer)] = true;
-        }
+          if (buffer >= 0) moved_[static_cast<size_t>(buffer)] = true;
+        };
+        std::ranges::for_each(instruction.operands(), mark);
+        std::ranges::for_each(instruction.destinations(), mark);
       }
     }
   }
@@ -234,13 +238,28 @@ class MemoryOfLayers {
     }
   }
 
+  void add_waiting() {
+    memory_.waiting = zeros();
+    int end = backward_.last;
+    const auto adds_up = [&](OpId op) { return op != no_id && graph_.ops[op].definition->accumulates(); };
+    while (backward_.has(end) && (op_at_[static_cast<size_t>(end)] == no_id || adds_up(op_at_[static_cast<size_t>(end)])))
+      --end;
+    for (size_t b = 0; b < arena_.buffers.size(); ++b) {
+      const Buffer& buffer = arena_.buffers[b];
+      const bool is_within = !buffer.persistent && backward_.has(buffer.first) && backward_.has(buffer.last);
+      if (is_within && !may_be_shared_[b] && backward_.has(end) && life_within_pass(b).has(end))
+        memory_.waiting[static_cast<size_t>(part_of_[b])] += static_cast<double>(buffer.bytes);
+    }
+  }
+
   const Program& program_;
+  const Graph& graph_;
   const NetworkParts& parts_;
   ArenaLayout arena_;
   Pass forward_, backward_;
   std::vector<int> part_at_, part_of_, reader_;  // by position; by buffer
   std::vector<OpId> op_at_;
-  std::vector<bool> may_be_shared_, sliced_;  // by buffer
+  std::vector<bool> may_be_shared_, moved_;  // by buffer
   std::vector<Pass> between_ops_;             // likewise
   std::vector<std::vector<double>> rows_;     // by part: bytes in use at each position
   LayerMemory memory_;
