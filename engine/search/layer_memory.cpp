@@ -242,12 +242,15 @@ class MemoryOfLayers {
     memory_.waiting = zeros();
     int end = backward_.last;
     const auto adds_up = [&](OpId op) { return op != no_id && graph_.ops[op].definition->accumulates(); };
-    while (backward_.has(end) && (op_at_[static_cast<size_t>(end)] == no_id || adds_up(op_at_[static_cast<size_t>(end)])))
+    while (backward_.has(end) &&
+           (op_at_[static_cast<size_t>(end)] == no_id || adds_up(op_at_[static_cast<size_t>(end)])))
       --end;
-    for (size_t b = 0; b < arena_.buffers.size(); ++b) {
+    for (size_t b = 0; b < arena_.buffers.size() && backward_.has(end); ++b) {
       const Buffer& buffer = arena_.buffers[b];
       const bool is_within = !buffer.persistent && backward_.has(buffer.first) && backward_.has(buffer.last);
-      if (is_within && !may_be_shared_[b] && backward_.has(end) && life_within_pass(b).has(end))
+      if (!is_within || may_be_shared_[b]) continue;
+      const Pass life = life_within_pass(b);
+      if (life.has(end) && life.last > end)
         memory_.waiting[static_cast<size_t>(part_of_[b])] += static_cast<double>(buffer.bytes);
     }
   }
@@ -260,8 +263,8 @@ class MemoryOfLayers {
   std::vector<int> part_at_, part_of_, reader_;  // by position; by buffer
   std::vector<OpId> op_at_;
   std::vector<bool> may_be_shared_, moved_;  // by buffer
-  std::vector<Pass> between_ops_;             // likewise
-  std::vector<std::vector<double>> rows_;     // by part: bytes in use at each position
+  std::vector<Pass> between_ops_;            // likewise
+  std::vector<std::vector<double>> rows_;    // by part: bytes in use at each position
   LayerMemory memory_;
 };
 

@@ -200,26 +200,38 @@ const ReplicaTraffic* LayerProfiles::traffic_of(const Candidate& candidate) {
 
 std::vector<int> LayerProfiles::chunks_of(const Candidate& candidate) {
   const StrategyConfig& s = candidate.strategy;
-  const int64_t rows = s.microbatch_size * s.replicas(), parts = s.pipeline * s.virtual_stages;
+  const int64_t parts = s.pipeline * s.virtual_stages;
   if (std::ssize(config_.pipeline.layers) == parts)
     return {config_.pipeline.layers.begin(), config_.pipeline.layers.end()};
-  const std::string key = fmt::format("{} {}", rows, parts) +
-                          (has_experts_ ? fmt::format(" {} {} {}", s.expert, s.context, s.data * s.fsdp) : "");
+  CutKey cut{s.microbatch_size * s.replicas()};
+  if (has_experts_) cut = {cut[0], s.expert, s.context, s.data * s.fsdp};
   {
     const std::lock_guard lock(mutex_);
-    const auto at = chunks_.find(key);
+    const auto at = chunks_.find({cut, parts});
     if (at != chunks_.end()) return at->second;
   }
+  const std::vector<double>& seconds = layer_seconds_of(candidate, cut);
   std::vector<int> chunks;
+  if (parts <= std::ssize(seconds)) chunks = balanced_layers(seconds, static_cast<int>(parts));
+  const std::lock_guard lock(mutex_);
+  return chunks_.try_emplace({cut, parts}, std::move(chunks)).first->second;
+}
+
+const std::vector<double>& LayerProfiles::layer_seconds_of(const Candidate& candidate, const CutKey& cut) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = layer_seconds_.find(cut);
+    if (at != layer_seconds_.end()) return at->second;
+  }
+  std::vector<double> seconds;
   try {
-    const RunConfig config = with_strategy(config_, s);
-    const ResolvedRun run = run_with(config, rows);
-    const std::vector<double>& seconds = shortened(run, run.split.blocks).layer_seconds;
-    if (parts <= std::ssize(seconds)) chunks = balanced_layers(seconds, static_cast<int>(parts));
+    const RunConfig config = with_strategy(config_, candidate.strategy);
+    const ResolvedRun run = run_with(config, cut[0]);
+    seconds = shortened(run, run.split.blocks).layer_seconds;
   } catch (const Failure&) {
   }
   const std::lock_guard lock(mutex_);
-  return chunks_.try_emplace(key, std::move(chunks)).first->second;
+  return layer_seconds_.try_emplace(cut, std::move(seconds)).first->second;
 }
 
 ResolvedRun LayerProfiles::run_with(const RunConfig& config, int64_t rows) {

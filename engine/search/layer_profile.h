@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -102,6 +103,10 @@ class LayerProfiles {
     ShortenedGraph graph;
     std::vector<double> layer_seconds;  // of the whole network, on the machine that pipelines are cut for
   };
+  // What decides seconds of layers: rows of all replicas; where there are experts their degree, parts of the length and
+  // replicas of experts.
+  using CutKey = std::array<int64_t, 4>;
+  const std::vector<double>& layer_seconds_of(const Candidate& candidate, const CutKey& cut);
   bool is_of_kept_layers(const ShortenedGraph& graph) const;
   const Shortened& shortened(const ResolvedRun& run, const TokenBlocks& blocks);
   std::shared_ptr<const TrainingGraph> training(const ResolvedRun& run, const std::set<std::string>& kept);
@@ -128,7 +133,8 @@ class LayerProfiles {
   std::map<std::string, std::unique_ptr<Shortened>> shortened_;
   std::map<std::string, std::shared_ptr<const TrainingGraph>> trainings_;          // some of them, the last
   std::map<std::pair<double, int>, std::shared_ptr<const MachinePrices>> prices_;  // by parts, number of devices
-  std::map<std::string, std::vector<int>> chunks_;
+  std::map<CutKey, std::vector<double>> layer_seconds_;
+  std::map<std::pair<CutKey, int64_t>, std::vector<int>> chunks_;  // by number of chunks
   std::map<std::string, std::unique_ptr<std::optional<LayerProfile>>> profiles_;
   std::map<std::string, std::unique_ptr<std::optional<ReplicaTraffic>>> traffic_;
 };

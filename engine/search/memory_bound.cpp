@@ -106,7 +106,8 @@ class MemoryOfStages {
     double most = passing(memory_.passing_backward, layers);
     if (layers.first_group < 0) return most;
     const auto first = static_cast<size_t>(layers.first_group);
-    const double others = sum(memory_.waiting, layers) - least(memory_.waiting, first);
+    double others = sum(memory_.waiting, layers, false) - least(memory_.waiting, first);
+    if (layers.has_behind) others += memory_.waiting[static_cast<size_t>(profile_.kept) + 1];
     return std::max(most, least(memory_.passing_backward, first) + others);
   }
 

@@ -333,19 +333,25 @@ class Search {
     for (OpenCandidate& open : round) {
       if (!record_.bounds.contains({open.index, static_cast<int>(level)})) unknown.push_back(&open);
     }
-    // One of each profile first, so that no two threads make the same.
-    std::map<std::string, int> firsts;
-    for (const OpenCandidate* open : unknown)
-      firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], kind), open->index);
-    std::vector<int> profiles;
-    for (const auto& [key, index] : firsts) profiles.push_back(index);
+    struct Profile {
+      const Candidate* first = nullptr;
+      const LayerProfile* made = nullptr;
+    };
+    std::map<std::string, Profile> by_key;
+    std::vector<Profile*> profiles, of_unknown;  // each once; by candidate
+    for (const OpenCandidate* open : unknown) {
+      const Candidate& candidate = all_[static_cast<size_t>(open->index)];
+      const auto [entry, is_new] = by_key.try_emplace(layers_.profiles().key_of(candidate, kind), Profile{&candidate});
+      if (is_new) profiles.push_back(&entry->second);
+      of_unknown.push_back(&entry->second);
+    }
     in_parallel(profiles.size(),
-                [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], kind); });
+                [&](size_t i) { profiles[i]->made = layers_.profiles().of(*profiles[i]->first, kind); });
     std::vector<Bound> bounds(unknown.size());
     const double enough = slower_than_needed();
     in_parallel(unknown.size(), [&](size_t i) {
       const Candidate& candidate = all_[static_cast<size_t>(unknown[i]->index)];
-      bounds[i] = layers_.of(candidate, kind, memory_limit_, enough);
+      bounds[i] = layers_.by(of_unknown[i]->made, candidate, kind, memory_limit_, enough);
     });
     for (size_t i = 0; i < unknown.size(); ++i)
       record_.bounds[{unknown[i]->index, static_cast<int>(level)}] = bounds[i];

@@ -75,7 +75,9 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
       const bool is_metric = task.phase != Phase::update && std::ranges::none_of(start->destinations, [&](int value) {
                                return used_[static_cast<size_t>(value)];
                              });
-      const double took = is_bucket(*start) || is_metric ? 0 : seconds[i];
+      // Where gradients of what is beside the layers are summed, replicas may change: behind all microbatches, say.
+      const bool may_be_summed_later = coarse_ && of_weights && part[i] >= part_count_ - 2;
+      const double took = is_bucket(*start) || is_metric || may_be_summed_later ? 0 : seconds[i];
       const int stream = streams_.of(program_, *start);
       const bool joined = overlaps_ && streams_.find(Streams::compute, stream);
       work.wire[static_cast<size_t>(stream)] += took;

@@ -88,6 +88,10 @@ class PipelineBoundTest : public QObject {
     for (int seed = 2001; seed <= 2012; ++seed) QTest::addRow("%d, ahead", seed) << seed << "nanotron_2024" << true;
     // A first message that its stage was to wait for twice.
     QTest::addRow("1237") << 1237 << "" << false;
+    // Parts of an embedding's gradient are summed behind all microbatches, or in each, as replicas decide.
+    QTest::addRow("3143") << 3143 << "" << false;
+    // The gradient of an embedding does not wait for the first layer's.
+    QTest::addRow("4040, ahead") << 4040 << "nanotron_2024" << true;
     // Groups that block in a shortened network and not in the whole one.
     QTest::addRow("1233, megatron") << 1233 << "megatron" << false;
   }
