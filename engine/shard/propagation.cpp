@@ -84,6 +84,11 @@ class Propagation {
     for (ValueId value : op.inputs) stale |= changed_[value] > visited_[id];
     for (ValueId value : op.outputs) stale |= changed_[value] > visited_[id];
     if (!stale) return false;
+    const auto is_split = [&](ValueId value) { return layouts_[value].used_axes() != 0; };
+    if (std::ranges::none_of(op.inputs, is_split) && std::ranges::none_of(op.outputs, is_split)) {
+      visited_[id] = ++clock_;
+      return false;
+    }
     const FactorRule& rule = graph_.rule(id);
     places_.clear();
     const bool broadcasts = stage_ != Stage::all && only_passes_through(rule);
@@ -126,14 +131,14 @@ class Propagation {
 
   bool spread(OpId op, int factor, const FactorRule& rule) {
     AxisList wanted;
+    lists_.clear();
     for (const Place& place : places_) {
       if (!place.gives) continue;
-      const AxisList list = factor_axes(rule, *place.dims, factor, layouts_[place.value], mesh_);
-      if (list.count > wanted.count) wanted = list;
+      lists_.push_back(factor_axes(rule, *place.dims, factor, layouts_[place.value], mesh_));
+      if (lists_.back().count > wanted.count) wanted = lists_.back();
     }
-    for (const Place& place : places_) {
-      if (!place.gives) continue;
-      const AxisList list = factor_axes(rule, *place.dims, factor, layouts_[place.value], mesh_);
+    if (wanted.empty()) return false;
+    for (const AxisList& list : lists_) {
       int common = 0;
       while (common < std::min(list.count, wanted.count) && list.axes[common] == wanted.axes[common]) ++common;
       if (common < list.count) {
@@ -169,6 +174,7 @@ class Propagation {
   std::vector<OpId> passing_, contracting_;
   Stage stage_ = Stage::passing_ops;
   std::vector<Place> places_;     // of the op that is visited
+  std::vector<AxisList> lists_;   // of the factor at hand, of those that give
   int64_t clock_ = 0;             // counts changes and visits
   std::vector<int64_t> changed_;  // per value: when it last got an axis
   std::vector<int64_t> visited_;  // per op
