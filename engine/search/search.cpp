@@ -338,13 +338,14 @@ class Search {
       const LayerProfile* made = nullptr;
     };
     std::map<std::string, Profile> by_key;
-    std::vector<Profile*> profiles, of_unknown;  // each once; by candidate
+    std::vector<Profile*> of_unknown, profiles;
     for (const OpenCandidate* open : unknown) {
       const Candidate& candidate = all_[static_cast<size_t>(open->index)];
-      const auto [entry, is_new] = by_key.try_emplace(layers_.profiles().key_of(candidate, kind), Profile{&candidate});
-      if (is_new) profiles.push_back(&entry->second);
-      of_unknown.push_back(&entry->second);
+      const std::string key = layers_.profiles().key_of(candidate, kind);
+      of_unknown.push_back(&by_key.try_emplace(key, Profile{&candidate}).first->second);
     }
+    // Each once, so that no two threads make the same, and those behind each other that share a graph.
+    for (auto& [key, profile] : by_key) profiles.push_back(&profile);
     in_parallel(profiles.size(),
                 [&](size_t i) { profiles[i]->made = layers_.profiles().of(*profiles[i]->first, kind); });
     std::vector<Bound> bounds(unknown.size());
