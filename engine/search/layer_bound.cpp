@@ -419,11 +419,7 @@ ReplicaRates LayerBounds::replica_rates(const StrategyConfig& s) {
 }
 
 Bound LayerBounds::of(const Candidate& candidate, ProfileKind kind, double limit, double enough) {
-  return by(profiles_.of(candidate, kind), candidate, kind, limit, enough);
-}
-
-Bound LayerBounds::by(const LayerProfile* profile, const Candidate& candidate, ProfileKind kind, double limit,
-                      double enough) {
+  const LayerProfile* profile = profiles_.of(candidate, kind);
   if (!profile) return {};
   const StrategyConfig& s = candidate.strategy;
   const std::vector<int> chunks = s.pipeline * s.virtual_stages == 1

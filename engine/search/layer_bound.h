@@ -82,8 +82,6 @@ class LayerBounds {
   // one that takes `enough` seconds without it, not what replicas move.
   Bound of(const Candidate& candidate, ProfileKind kind, double limit = std::numeric_limits<double>::infinity(),
            double enough = std::numeric_limits<double>::infinity());
-  // By its profile of this kind, which may be null.
-  Bound by(const LayerProfile* profile, const Candidate& candidate, ProfileKind kind, double limit, double enough);
   LayerProfiles& profiles() { return profiles_; }
   const MachinePrices& prices() const { return prices_; }
 

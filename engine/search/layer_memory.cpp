@@ -68,7 +68,26 @@ class MemoryOfLayers {
   struct Pass {
     int first = -1, last = -1;  // positions
     bool has(int position) const { return position >= first && position <= last; }
+    bool has(const Buffer& buffer) const { return has(buffer.first) && has(buffer.last); }
   };
+
+  // Every instruction of the step at its position, as listed, each task once.
+  template <class Visit>
+  void visit_positions(const Visit& visit) const {
+    for (const TaskRun& run : program_.main().runs) {
+      if (!run.is_first) continue;
+      const Task& task = program_.tasks[static_cast<size_t>(run.task)];
+      for (int place = 0; place < task.size(); ++place) visit(run.folded_first + place, task.issued(place));
+    }
+  }
+  // The buffers of these values that the stage has.
+  template <class Values, class Visit>
+  void visit_buffers(const Values& values, const Visit& visit) const {
+    for (int value : values) {
+      const int buffer = arena_.buffer_of[static_cast<size_t>(value)];
+      if (buffer >= 0) visit(static_cast<size_t>(buffer));
+    }
+  }
 
   std::vector<double> zeros() const { return std::vector<double>(static_cast<size_t>(parts_.count())); }
 
@@ -97,13 +116,13 @@ class MemoryOfLayers {
   void find_passes() {
     part_at_.resize(static_cast<size_t>(arena_.length));
     op_at_.assign(static_cast<size_t>(arena_.length), no_id);
+    visit_positions([&](int position, const Instruction& instruction) {
+      op_at_[static_cast<size_t>(position)] = instruction.op;
+      part_at_[static_cast<size_t>(position)] = std::max(0, parts_.of_op(instruction.op));
+    });
     for (const TaskRun& run : program_.main().runs) {
       if (!run.is_first) continue;
       const Task& task = program_.tasks[static_cast<size_t>(run.task)];
-      for (int place = 0; place < task.size(); ++place) {
-        op_at_[static_cast<size_t>(run.folded_first + place)] = task.issued(place).op;
-        part_at_[static_cast<size_t>(run.folded_first + place)] = std::max(0, parts_.of_op(task.issued(place).op));
-      }
       const Pass pass{run.folded_first, run.folded_first + task.size() - 1};
       if (task.phase == Phase::forward && task.name == "forward") forward_ = pass;
       if (task.phase == Phase::backward && backward_.first < 0) backward_ = pass;
@@ -112,36 +131,26 @@ class MemoryOfLayers {
 
   // Ops of several operands stay where they are listed; of one operand what is given may be cast earlier.
   void find_ops_between() {
-    for (const TaskRun& run : program_.main().runs) {
-      if (!run.is_first) continue;
-      const Task& task = program_.tasks[static_cast<size_t>(run.task)];
-      for (int place = 0; place < task.size(); ++place) {
-        const Compute* compute = task.issued(place).as<Compute>();
-        if (!compute || compute->operands.size() < 2) continue;
-        const int position = run.folded_first + place;
-        const auto use = [&](int value) {
-          const int buffer = arena_.buffer_of[static_cast<size_t>(value)];
-          if (buffer < 0) return;
-          Pass& life = between_ops_[static_cast<size_t>(buffer)];
-          if (life.first < 0) life.first = position;
-          life.last = position;
-        };
-        std::ranges::for_each(compute->operands, use);
-        std::ranges::for_each(compute->results, use);
-      }
-    }
+    visit_positions([&](int position, const Instruction& instruction) {
+      const Compute* compute = instruction.as<Compute>();
+      if (!compute || compute->operands.size() < 2) return;
+      const auto use = [&](size_t buffer) {
+        Pass& life = between_ops_[buffer];
+        if (life.first < 0) life.first = position;
+        life.last = position;
+      };
+      visit_buffers(compute->operands, use);
+      visit_buffers(compute->results, use);
+    });
   }
 
   void find_moved() {
     for (const Task& task : program_.tasks) {
       for (const Instruction& instruction : task.instructions) {
         if (!instruction.as<Slice>() && !instruction.as<CollectiveStart>()) continue;
-        const auto mark = [&](int value) {
-          const int buffer = arena_.buffer_of[static_cast<size_t>(value)];
-          if (buffer >= 0) moved_[static_cast<size_t>(buffer)] = true;
-        };
-        std::ranges::for_each(instruction.operands(), mark);
-        std::ranges::for_each(instruction.destinations(), mark);
+        const auto mark = [&](size_t buffer) { moved_[buffer] = true; };
+        visit_buffers(instruction.operands(), mark);
+        visit_buffers(instruction.destinations(), mark);
       }
     }
   }
@@ -152,12 +161,10 @@ class MemoryOfLayers {
       if (task.phase != Phase::backward) continue;
       for (const Instruction& instruction : task.instructions) {
         const int part = std::max(0, parts_.of_op(instruction.op));
-        for (int operand : instruction.operands()) {
-          const int buffer = arena_.buffer_of[static_cast<size_t>(operand)];
-          if (buffer < 0) continue;
-          int& reader = reader_[static_cast<size_t>(buffer)];
+        visit_buffers(instruction.operands(), [&](size_t buffer) {
+          int& reader = reader_[buffer];
           if (reader < 0 || parts_.rank(part) < parts_.rank(reader)) reader = part;
-        }
+        });
       }
     }
   }
@@ -166,8 +173,7 @@ class MemoryOfLayers {
     rows_ = no_changes();
     for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
-      const bool is_within = backward_.has(buffer.first) && backward_.has(buffer.last);
-      add_life(rows_, b, is_within ? life_within_pass(b) : Pass{buffer.first, buffer.last});
+      add_life(rows_, b, backward_.has(buffer) ? life_within_pass(b) : Pass{buffer.first, buffer.last});
     }
     for (std::vector<double>& row : rows_) {
       double sum = 0;
@@ -225,7 +231,7 @@ class MemoryOfLayers {
     Changes changes = no_changes();
     for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
-      if (buffer.persistent || may_be_shared_[b] || !pass.has(buffer.first) || !pass.has(buffer.last)) continue;
+      if (buffer.persistent || may_be_shared_[b] || !pass.has(buffer)) continue;
       add_life(changes, b, life_within_pass(b));
     }
     for (size_t part = 0; part < changes.size(); ++part) {
@@ -238,19 +244,21 @@ class MemoryOfLayers {
     }
   }
 
+  // What is in use behind the last op of backward that adds up nothing.
   void add_waiting() {
     memory_.waiting = zeros();
-    int end = backward_.last;
-    const auto adds_up = [&](OpId op) { return op != no_id && graph_.ops[op].definition->accumulates(); };
-    while (backward_.has(end) &&
-           (op_at_[static_cast<size_t>(end)] == no_id || adds_up(op_at_[static_cast<size_t>(end)])))
-      --end;
-    for (size_t b = 0; b < arena_.buffers.size() && backward_.has(end); ++b) {
+    const auto may_add_up = [&](int position) {
+      const OpId op = op_at_[static_cast<size_t>(position)];
+      return op == no_id || graph_.ops[op].definition->accumulates();
+    };
+    int last_op = backward_.last;
+    while (backward_.has(last_op) && may_add_up(last_op)) --last_op;
+    if (!backward_.has(last_op)) return;
+    for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
-      const bool is_within = !buffer.persistent && backward_.has(buffer.first) && backward_.has(buffer.last);
-      if (!is_within || may_be_shared_[b]) continue;
+      if (buffer.persistent || may_be_shared_[b] || !backward_.has(buffer)) continue;
       const Pass life = life_within_pass(b);
-      if (life.has(end) && life.last > end)
+      if (life.has(last_op) && life.last > last_op)
         memory_.waiting[static_cast<size_t>(part_of_[b])] += static_cast<double>(buffer.bytes);
     }
   }

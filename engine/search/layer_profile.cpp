@@ -163,9 +163,8 @@ std::shared_ptr<const MachinePrices> LayerProfiles::prices(const Mesh& mesh, dou
   return known;
 }
 
-template <class Made, class Make>
-const Made* LayerProfiles::once(std::map<std::string, std::unique_ptr<std::optional<Made>>>& known,
-                                const std::string& key, const Make& make) {
+template <class Key, class Made, class Make>
+const Made* LayerProfiles::once(Once<Key, Made>& known, const std::type_identity_t<Key>& key, const Make& make) {
   {
     const std::lock_guard lock(mutex_);
     const auto at = known.find(key);
@@ -205,33 +204,16 @@ std::vector<int> LayerProfiles::chunks_of(const Candidate& candidate) {
     return {config_.pipeline.layers.begin(), config_.pipeline.layers.end()};
   CutKey cut{s.microbatch_size * s.replicas()};
   if (has_experts_) cut = {cut[0], s.expert, s.context, s.data * s.fsdp};
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = chunks_.find({cut, parts});
-    if (at != chunks_.end()) return at->second;
-  }
-  const std::vector<double>& seconds = layer_seconds_of(candidate, cut);
-  std::vector<int> chunks;
-  if (parts <= std::ssize(seconds)) chunks = balanced_layers(seconds, static_cast<int>(parts));
-  const std::lock_guard lock(mutex_);
-  return chunks_.try_emplace({cut, parts}, std::move(chunks)).first->second;
-}
-
-const std::vector<double>& LayerProfiles::layer_seconds_of(const Candidate& candidate, const CutKey& cut) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = layer_seconds_.find(cut);
-    if (at != layer_seconds_.end()) return at->second;
-  }
-  std::vector<double> seconds;
-  try {
-    const RunConfig config = with_strategy(config_, candidate.strategy);
-    const ResolvedRun run = run_with(config, cut[0]);
-    seconds = shortened(run, run.split.blocks).layer_seconds;
-  } catch (const Failure&) {
-  }
-  const std::lock_guard lock(mutex_);
-  return layer_seconds_.try_emplace(cut, std::move(seconds)).first->second;
+  const std::vector<int>* chunks = once(chunks_, {cut, parts}, [&]() -> std::vector<int> {
+    const std::vector<double>* seconds = once(layer_seconds_, cut, [&] {
+      const RunConfig config = with_strategy(config_, s);
+      const ResolvedRun run = run_with(config, cut[0]);
+      return shortened(run, run.split.blocks).layer_seconds;
+    });
+    if (!seconds || parts > std::ssize(*seconds)) return {};
+    return balanced_layers(*seconds, static_cast<int>(parts));
+  });
+  return chunks ? *chunks : std::vector<int>();
 }
 
 ResolvedRun LayerProfiles::run_with(const RunConfig& config, int64_t rows) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -106,7 +107,6 @@ class LayerProfiles {
   // What decides seconds of layers: rows of all replicas; where there are experts their degree, parts of the length and
   // replicas of experts.
   using CutKey = std::array<int64_t, 4>;
-  const std::vector<double>& layer_seconds_of(const Candidate& candidate, const CutKey& cut);
   bool is_of_kept_layers(const ShortenedGraph& graph) const;
   const Shortened& shortened(const ResolvedRun& run, const TokenBlocks& blocks);
   std::shared_ptr<const TrainingGraph> training(const ResolvedRun& run, const std::set<std::string>& kept);
@@ -117,9 +117,11 @@ class LayerProfiles {
   LoweredStep lowered(const Candidate& candidate, StrategyConfig strategy, double parts);
   std::optional<LayerProfile> make(const Candidate& candidate, ProfileKind kind);
   std::optional<ReplicaTraffic> make_traffic(const Candidate& candidate);
-  template <class Made, class Make>
-  const Made* once(std::map<std::string, std::unique_ptr<std::optional<Made>>>& known, const std::string& key,
-                   const Make& make);
+  // What was made for a key; nothing where it cannot be.
+  template <class Key, class Made>
+  using Once = std::map<Key, std::unique_ptr<std::optional<Made>>>;
+  template <class Key, class Made, class Make>
+  const Made* once(Once<Key, Made>& known, const std::type_identity_t<Key>& key, const Make& make);
 
   const RunConfig& config_;
   const Machine& machine_;
@@ -133,10 +135,10 @@ class LayerProfiles {
   std::map<std::string, std::unique_ptr<Shortened>> shortened_;
   std::map<std::string, std::shared_ptr<const TrainingGraph>> trainings_;          // some of them, the last
   std::map<std::pair<double, int>, std::shared_ptr<const MachinePrices>> prices_;  // by parts, number of devices
-  std::map<CutKey, std::vector<double>> layer_seconds_;
-  std::map<std::pair<CutKey, int64_t>, std::vector<int>> chunks_;  // by number of chunks
-  std::map<std::string, std::unique_ptr<std::optional<LayerProfile>>> profiles_;
-  std::map<std::string, std::unique_ptr<std::optional<ReplicaTraffic>>> traffic_;
+  Once<CutKey, std::vector<double>> layer_seconds_;
+  Once<std::pair<CutKey, int64_t>, std::vector<int>> chunks_;  // by number of chunks
+  Once<std::string, LayerProfile> profiles_;
+  Once<std::string, ReplicaTraffic> traffic_;
 };
 
 }  // namespace shardscope

@@ -333,26 +333,19 @@ class Search {
     for (OpenCandidate& open : round) {
       if (!record_.bounds.contains({open.index, static_cast<int>(level)})) unknown.push_back(&open);
     }
-    struct Profile {
-      const Candidate* first = nullptr;
-      const LayerProfile* made = nullptr;
-    };
-    std::map<std::string, Profile> by_key;
-    std::vector<Profile*> of_unknown, profiles;
-    for (const OpenCandidate* open : unknown) {
-      const Candidate& candidate = all_[static_cast<size_t>(open->index)];
-      const std::string key = layers_.profiles().key_of(candidate, kind);
-      of_unknown.push_back(&by_key.try_emplace(key, Profile{&candidate}).first->second);
-    }
-    // Each once, so that no two threads make the same, and those behind each other that share a graph.
-    for (auto& [key, profile] : by_key) profiles.push_back(&profile);
+    // One of each profile first, so that no two threads make the same.
+    std::map<std::string, int> firsts;
+    for (const OpenCandidate* open : unknown)
+      firsts.try_emplace(layers_.profiles().key_of(all_[static_cast<size_t>(open->index)], kind), open->index);
+    std::vector<int> profiles;
+    for (const auto& [key, index] : firsts) profiles.push_back(index);
     in_parallel(profiles.size(),
-                [&](size_t i) { profiles[i]->made = layers_.profiles().of(*profiles[i]->first, kind); });
+                [&](size_t i) { layers_.profiles().of(all_[static_cast<size_t>(profiles[i])], kind); });
     std::vector<Bound> bounds(unknown.size());
     const double enough = slower_than_needed();
     in_parallel(unknown.size(), [&](size_t i) {
       const Candidate& candidate = all_[static_cast<size_t>(unknown[i]->index)];
-      bounds[i] = layers_.by(of_unknown[i]->made, candidate, kind, memory_limit_, enough);
+      bounds[i] = layers_.of(candidate, kind, memory_limit_, enough);
     });
     for (size_t i = 0; i < unknown.size(); ++i)
       record_.bounds[{unknown[i]->index, static_cast<int>(level)}] = bounds[i];

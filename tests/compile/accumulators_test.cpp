@@ -21,6 +21,13 @@ class AccumulatorsTest : public QObject {
                                [&](const Instruction& instruction) { return accumulates(instruction, *plan.graph); });
   }
 
+  static Plan plan_of_two_microbatches(const std::string& preset) {
+    std::vector<std::string> settings = system_preset(preset).small;
+    std::erase_if(settings, [](const std::string& one) { return one.starts_with("mesh.pipeline"); });
+    settings.emplace_back("schedule.microbatches=2");
+    return compile(plan_request(system_run(preset, settings)));
+  }
+
  private slots:
   void a_program_that_reads_a_sum_before_its_last_microbatch_is_refused_data() {
     QTest::addColumn<std::string>("preset");
@@ -30,10 +37,7 @@ class AccumulatorsTest : public QObject {
   // The last run that adds to sums is put behind all others: the update then reads a part of them.
   void a_program_that_reads_a_sum_before_its_last_microbatch_is_refused() {
     QFETCH(std::string, preset);
-    std::vector<std::string> settings = system_preset(preset).small;
-    std::erase_if(settings, [](const std::string& one) { return one.starts_with("mesh.pipeline"); });
-    settings.emplace_back("schedule.microbatches=2");
-    const Plan plan = compile(plan_request(system_run(preset, settings)));
+    const Plan plan = plan_of_two_microbatches(preset);
     verify(plan.program, *plan.graph, plan.mesh);
     int planted = 0;
     for (size_t s = 0; s < plan.program.sequences.size(); ++s) {
@@ -62,10 +66,7 @@ class AccumulatorsTest : public QObject {
   // So that no layer's gradients wait for those of all others.
   void a_gradient_is_added_up_where_it_is_made() {
     QFETCH(std::string, preset);
-    std::vector<std::string> settings = system_preset(preset).small;
-    std::erase_if(settings, [](const std::string& one) { return one.starts_with("mesh.pipeline"); });
-    settings.emplace_back("schedule.microbatches=2");
-    const Plan plan = compile(plan_request(system_run(preset, settings)));
+    const Plan plan = plan_of_two_microbatches(preset);
     if (plan.program.stages > 1) return;  // whose message goes first
     const std::vector<Op>& ops = plan.graph->ops;
     int sums = 0;
