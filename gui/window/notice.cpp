@@ -49,7 +49,8 @@ void Notice::place() {
 }
 
 bool Notice::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::Resize && isVisible()) place();
+  const bool may_move = event->type() == QEvent::Resize || event->type() == QEvent::Show;
+  if (may_move && !isHidden()) place();
   return QLabel::eventFilter(watched, event);
 }
 

@@ -207,6 +207,20 @@ class FilesTest : public QObject {
       QVERIFY(!place.intersects(QRect(label->mapToGlobal(QPoint()), label->size())));
   }
 
+  // What cannot be read is reported before the window has its size.
+  void a_message_of_before_the_window_is_shown_has_its_place() {
+    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
+    QVERIFY(!window_->files().open_file(write("cut.json", "{")));
+    window_->resize(1280, 800);
+    window_->show();
+    const auto* notice = window_->findChild<QLabel*>("notice");
+    QTRY_VERIFY_WITH_TIMEOUT(notice->isVisible(), patience);
+    const QRect pages = notice->parentWidget()->rect();
+    QTRY_VERIFY_WITH_TIMEOUT(notice->geometry().bottom() > pages.height() / 2, patience);
+    QVERIFY(pages.contains(notice->geometry()));
+    QVERIFY(notice->width() >= notice->fontMetrics().horizontalAdvance(notice->text()));
+  }
+
   void a_file_without_optimizer_is_shown_forward_alone() {
     RunConfig config = document().config();
     config.optimizer = {};
