@@ -55,8 +55,6 @@ class MpiLink {
                std::shared_ptr<const void> arena = {}) noexcept;
 
   void abort() noexcept;
-  // The rank that aborted the run, as far as is known here; -1 for none.
-  int aborted_by() const { return aborted_by_; }
   // Throws Failure comm_aborted, naming the rank, when one of them has aborted the run. MPI goes on with what is under
   // way meanwhile, as it does in each of its calls, and in none but these.
   void check_aborted();
@@ -76,8 +74,8 @@ class MpiLink {
   int64_t max_message_bytes_;
   int highest_tag_ = 32767;
   int next_tag_ = 1;
-  std::mutex mutex_;  // around calls of MPI, and for what follows
-  std::atomic<int> aborted_by_ = -1;
+  std::mutex mutex_;                  // around calls of MPI, and for what follows
+  std::atomic<int> aborted_by_ = -1;  // the rank, as far as is known here; -1 for none
   std::vector<MPI_Status> statuses_;
   size_t under_way_ = 0;              // messages
   std::vector<MpiPending*> pending_;  // in the order of start

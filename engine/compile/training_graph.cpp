@@ -17,6 +17,7 @@
 #include "engine/data/token_rows.h"
 #include "engine/graph/autodiff.h"
 #include "engine/graph/rematerialise.h"
+#include "engine/machine/chosen_stack.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/registry.h"
@@ -111,24 +112,25 @@ OpId sum_over_stages(const Graph& graph, const State& state, const std::vector<i
   return virtual_stage(op.inputs[0]) == virtual_stage(op.inputs[1]) ? no_id : id;
 }
 
-// Ops from `first_sum` on each go behind the one that makes what they add up, so that it is not kept longer.
-void add_up_where_made(Graph& graph, OpId first_sum) {
+// Ops from `first_sum` on each go behind the one that makes what they add up, so that it is not kept longer, or behind
+// backward; the `last` behind all.
+void order_sums(Graph& graph, OpId first_sum, bool behind_backward, const std::vector<OpId>& last) {
   std::vector<std::pair<OpId, OpId>> sums;  // of what an op makes
   for (OpId sum = first_sum; sum < static_cast<OpId>(graph.ops.size()); ++sum)
-    sums.emplace_back(graph.values[graph.ops[sum].inputs[0]].producer, sum);
+    sums.emplace_back(behind_backward ? first_sum - 1 : graph.values[graph.ops[sum].inputs[0]].producer, sum);
   std::ranges::sort(sums);
   std::vector<OpId> order;
   auto next = sums.begin();
   for (OpId op = 0; op < first_sum; ++op) {
-    order.push_back(op);
+    if (std::ranges::find(last, op) == last.end()) order.push_back(op);
     for (; next != sums.end() && next->first == op; ++next) order.push_back(next->second);
   }
+  order.insert(order.end(), last.begin(), last.end());
   graph.reorder(order);
 }
 
 // Gradients add up over the microbatches; those that stages give to one parameter do so apart, and then cross once.
-// Stages add up behind the message that the stage before them waits for.
-void accumulate_gradients(Graph& graph, double share, const std::vector<int>& layers) {
+void accumulate_gradients(Graph& graph, double share, const std::vector<int>& layers, bool behind_backward) {
   const bool pipelined = layers.size() > 1;
   const std::vector<int> virtual_stages = pipelined ? virtual_stages_of_ops(graph, layers) : std::vector<int>();
   std::vector<OpId> last;  // of the backward phase: sums over stages
@@ -149,14 +151,7 @@ void accumulate_gradients(Graph& graph, double share, const std::vector<int>& la
     graph.ops[sum].phase = Phase::update;
     last.push_back(sum);
   }
-  if (!pipelined) return add_up_where_made(graph, first_sum);
-  if (last.empty()) return;
-  std::vector<OpId> order;
-  for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
-    if (std::ranges::find(last, op) == last.end()) order.push_back(op);
-  }
-  order.insert(order.end(), last.begin(), last.end());
-  graph.reorder(order);
+  order_sums(graph, first_sum, behind_backward, last);
 }
 
 }  // namespace
@@ -305,7 +300,10 @@ TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machin
   const CotangentSeed seed{loss, graph.ops[scale].outputs[0]};
   training.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
   store();
-  if (microbatches > 1 || pipelined) accumulate_gradients(graph, share, training.layers);
+  if (microbatches > 1 || pipelined) {
+    const StackMemory held = chosen_stack(run.config->stack).memory;
+    accumulate_gradients(graph, share, training.layers, held.gradients_until_backward_ends);
+  }
   std::vector<bool> again = recomputed_values(graph, run.config->schedule);
   for (OpId op : recomputed_casts(graph, kept, again, training.layers)) {
     again[graph.ops[op].outputs[0]] = true;

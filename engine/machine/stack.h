@@ -67,12 +67,14 @@ struct StackMemory {
   bool narrow_activations = false;  // activations are held, and moved, in the 16-bit type of the products
   bool counted_rows = false;        // of rows sent to experts those that are expected, not the most there may be
   bool gathers_again = false;       // backward gathers the operands of products again, which forward lets go
-  double logits_copies = 0;         // of the logits in f32 that the loss holds beside the plan's
-  double split_logits_copies = 0;   // the same where the vocabulary is split: of a device's part
-  double attention_copies = 0;      // of attention's queries, held for backward beside its operands and results
-  double gradient_bytes = 0;        // of each parameter for gradients beside those that add up
-  double allocator = 1;             // times what is held: rounding and fragments of the allocator
-  double fixed_bytes = 0;           // workspaces of libraries
+  // Gradients of a microbatch are held until its backward ends, and added up then; else where they are made.
+  bool gradients_until_backward_ends = false;
+  double logits_copies = 0;        // of the logits in f32 that the loss holds beside the plan's
+  double split_logits_copies = 0;  // the same where the vocabulary is split: of a device's part
+  double attention_copies = 0;     // of attention's queries, held for backward beside its operands and results
+  double gradient_bytes = 0;       // of each parameter for gradients beside those that add up
+  double allocator = 1;            // times what is held: rounding and fragments of the allocator
+  double fixed_bytes = 0;          // workspaces of libraries
   std::string source;
   bool operator==(const StackMemory&) const = default;
 };

@@ -72,6 +72,10 @@ JsonType<StackMemory> memory() {
       .optional(
           "gathers_again", &StackMemory::gathers_again, flag(),
           "Of activations that are gathered for a product, the parts are kept for backward, which gathers them again.")
+      .optional(
+          "gradients_until_backward_ends", &StackMemory::gradients_until_backward_ends, flag(),
+          "Gradients of a microbatch are held until its backward ends, and added up then; else each is where it is "
+          "made.")
       .optional("logits_copies", &StackMemory::logits_copies, number(0, 100),
                 "Copies of the logits in f32 that the loss holds beside the plan's.")
       .optional("split_logits_copies", &StackMemory::split_logits_copies, number(0, 100),

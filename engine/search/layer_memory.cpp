@@ -4,7 +4,6 @@
 #include <map>
 
 #include "engine/graph/casts.h"
-#include "engine/graph/op_definition.h"
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/stages.h"
 
@@ -29,7 +28,7 @@ class MemoryOfLayers {
  public:
   MemoryOfLayers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads, bool stored,
                  bool coarse)
-      : program_(program), graph_(graph), parts_(parts), arena_(assign_buffers(program, graph, threads)) {
+      : program_(program), parts_(parts), arena_(assign_buffers(program, graph, threads)) {
     if (stored) std::erase_if(arena_.buffers, [](const Buffer& buffer) { return !buffer.persistent; });
     reader_.assign(arena_.buffers.size(), -1);
     moved_.assign(arena_.buffers.size(), false);
@@ -60,7 +59,6 @@ class MemoryOfLayers {
     add_between();
     add_passing(forward_, memory_.passing_forward);
     add_passing(backward_, memory_.passing_backward);
-    add_waiting();
     return std::move(memory_);
   }
 
@@ -244,27 +242,7 @@ class MemoryOfLayers {
     }
   }
 
-  // What is in use behind the last op of backward that adds up nothing.
-  void add_waiting() {
-    memory_.waiting = zeros();
-    const auto may_add_up = [&](int position) {
-      const OpId op = op_at_[static_cast<size_t>(position)];
-      return op == no_id || graph_.ops[op].definition->accumulates();
-    };
-    int last_op = backward_.last;
-    while (backward_.has(last_op) && may_add_up(last_op)) --last_op;
-    if (!backward_.has(last_op)) return;
-    for (size_t b = 0; b < arena_.buffers.size(); ++b) {
-      const Buffer& buffer = arena_.buffers[b];
-      if (buffer.persistent || may_be_shared_[b] || !backward_.has(buffer)) continue;
-      const Pass life = life_within_pass(b);
-      if (life.has(last_op) && life.last > last_op)
-        memory_.waiting[static_cast<size_t>(part_of_[b])] += static_cast<double>(buffer.bytes);
-    }
-  }
-
   const Program& program_;
-  const Graph& graph_;
   const NetworkParts& parts_;
   ArenaLayout arena_;
   Pass forward_, backward_;

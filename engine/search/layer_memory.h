@@ -29,8 +29,6 @@ struct LayerMemory {
   std::vector<double> parameters, optimizer, gradients;
   // The most that is in use while the part runs forward (or backward) of what it makes for that pass alone.
   std::vector<double> passing_forward, passing_backward;
-  // Of these, gradients that are in use until all of backward has run, since they are added up behind it.
-  std::vector<double> waiting;
 };
 
 // `coarse`: of `kept` and what passes, without what is made of states alone, and gradients of parameters, which

@@ -97,18 +97,8 @@ class MemoryOfStages {
     }
     if (in_flight[last] == 1) return bytes;
     const double forward = passing(memory_.passing_forward, chunks[last]),
-                 backward = splits_backward ? 0 : in_backward(chunks[last]);
+                 backward = splits_backward ? 0 : passing(memory_.passing_backward, chunks[last]);
     return bytes + std::max(forward, backward);
-  }
-
-  // In the pass of a chunk; where it runs its first layer, too, for which the gradients of the others wait.
-  double in_backward(const ChunkLayers& layers) const {
-    double most = passing(memory_.passing_backward, layers);
-    if (layers.first_group < 0) return most;
-    const auto first = static_cast<size_t>(layers.first_group);
-    double others = sum(memory_.waiting, layers, false) - least(memory_.waiting, first);
-    if (layers.has_behind) others += memory_.waiting[static_cast<size_t>(profile_.kept) + 1];
-    return std::max(most, least(memory_.passing_backward, first) + others);
   }
 
   const LayerMemory& memory() const { return memory_; }

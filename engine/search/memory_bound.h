@@ -24,8 +24,7 @@ namespace shardscope {
 //   made to where it is read last. So all slots of all chunks are in use.
 // A value counts once, on the stage whose layer reads it. Where the last chunk of a stage has several slots, they are
 // in use in all of its two passes: then what a part has for the pass alone comes on top, in forward, and in backward
-// where it is not split. Stages add gradients up behind backward: with the first layer of a chunk, which runs last,
-// those of the others wait.
+// where it is not split.
 double memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
                     const std::vector<int>& in_flight, bool splits_backward);
 

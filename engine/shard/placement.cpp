@@ -160,12 +160,4 @@ Placement placement_at(const FactorRule& rule, const std::vector<DimensionFactor
   return placement;
 }
 
-int64_t division(const FactorRule& rule, const Placement& placement, const Mesh& mesh) {
-  int64_t parts = 1;
-  for (size_t f = 0; f < rule.factors.size(); ++f) {
-    for (AxisIndex axis : placement.factors[f]) parts *= mesh.axis_size(axis);
-  }
-  return parts;
-}
-
 }  // namespace shardscope

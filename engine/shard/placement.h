@@ -58,7 +58,4 @@ std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh
 Placement placement_at(const FactorRule& rule, const std::vector<DimensionFactors>& dims, const Sharding& sharding,
                        const Mesh& mesh);
 
-// The product of the sizes of all axes that the placement uses: among how many devices the work is divided.
-int64_t division(const FactorRule& rule, const Placement& placement, const Mesh& mesh);
-
 }  // namespace shardscope

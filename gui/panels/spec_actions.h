@@ -18,7 +18,6 @@ class SpecActions : public QObject {
 
   const QList<QAction*>& all() const { return all_; }
   QAction* swap() const { return swap_; }
-  QAction* all_layers() const { return all_layers_; }
   // Greys what the chosen arrays do not allow: whenever others are chosen.
   void refresh();
 

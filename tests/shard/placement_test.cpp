@@ -37,6 +37,15 @@ void for_each_placement(Visit visit) {
   }
 }
 
+// The product of the sizes of all axes that the placement uses: among how many devices the work is divided.
+int64_t division(const FactorRule& rule, const Placement& placement, const Mesh& mesh) {
+  int64_t parts = 1;
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    for (AxisIndex axis : placement.factors[f]) parts *= mesh.axis_size(axis);
+  }
+  return parts;
+}
+
 std::vector<TensorType> localised(std::vector<TensorType> types, const std::vector<Sharding>& shardings,
                                   const Mesh& mesh) {
   for (size_t i = 0; i < types.size(); ++i) types[i].shape = local_shape(shardings[i], mesh, types[i].shape);
