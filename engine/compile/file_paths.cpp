@@ -35,6 +35,11 @@ RunConfig with_changed_model(RunConfig config, Change change) {
   return config;
 }
 
+fs::path whole(const fs::path& folder) {
+  const fs::path path = (folder.empty() ? fs::current_path() : fs::absolute(folder)).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
 template <class Change>
 RunConfig with_paths(RunConfig config, Change change) {
   if (const std::string file = machine_file(config.machine); !file.empty())
@@ -45,15 +50,23 @@ RunConfig with_paths(RunConfig config, Change change) {
 }  // namespace
 
 RunConfig with_absolute_paths(RunConfig config, const fs::path& folder) {
-  return with_paths(std::move(config), [&](const fs::path& path) {
-    const fs::path base = folder.empty() ? fs::current_path() : fs::absolute(folder);
-    return path.is_absolute() ? path.string() : (base / path).lexically_normal().string();
+  WrittenPaths written{whole(folder).string(), {}};
+  RunConfig made = with_paths(std::move(config), [&](const fs::path& path) {
+    if (path.is_absolute()) return path.string();
+    std::string absolute = (whole(folder) / path).lexically_normal().string();
+    written.texts.emplace(absolute, path.string());
+    return absolute;
   });
+  if (!written.texts.empty()) made.written_paths = std::move(written);
+  return made;
 }
 
 RunConfig with_relative_paths(RunConfig config, const fs::path& folder) {
-  const fs::path base = (folder.empty() ? fs::current_path() : fs::absolute(folder)).lexically_normal();
+  const fs::path base = whole(folder);
+  const WrittenPaths written = config.written_paths;
   return with_paths(std::move(config), [&](const fs::path& path) {
+    const auto known = written.texts.find(path.string());
+    if (known != written.texts.end() && written.folder == base.string()) return known->second;
     const fs::path relative = path.lexically_relative(base);
     const bool below = path.is_absolute() && !relative.empty() && *relative.begin() != "..";
     return below ? relative.string() : path.string();
@@ -90,8 +103,11 @@ RunConfig with_named_paths(RunConfig config, const std::function<std::string(con
 }
 
 RunConfig with_machine(RunConfig config, const std::string& name) {
+  const WrittenPaths written = config.written_paths;
   config.machine = machine_choice(name);
-  return with_absolute_paths(std::move(config), ".");
+  config = with_absolute_paths(std::move(config), ".");
+  config.written_paths = written;
+  return config;
 }
 
 RunConfig load_run_file(const fs::path& path) { return with_absolute_paths(load_run_config(path), path.parent_path()); }

@@ -14,7 +14,8 @@ namespace shardscope {
 // the ranks, say).
 
 RunConfig with_absolute_paths(RunConfig config, const std::filesystem::path& folder);
-// For a file that is written to `folder`: what is there or below is named from there.
+// For a file that is written to `folder`: what is there or below is named from there, and in the folder of the file
+// that the config is from what that one named from there, as it did ("../models/gpt2").
 RunConfig with_relative_paths(RunConfig config, const std::filesystem::path& folder);
 
 // The files and folders that the data section names, as it names them; and the config with others in their place.

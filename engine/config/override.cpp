@@ -387,7 +387,9 @@ RunConfig apply_overrides(const RunConfig& config, const std::vector<std::string
                           const std::vector<std::string>& known_paths) {
   Overrides overrides(config, known_paths);
   for (const std::string& assignment : assignments) overrides.apply(assignment);
-  return overrides.finish();
+  RunConfig changed = overrides.finish();
+  changed.written_paths = config.written_paths;
+  return changed;
 }
 
 void apply_override(RunConfig& config, std::string_view assignment, const std::vector<std::string>& known_paths) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -90,6 +91,14 @@ struct LintConfig {
   bool operator==(const LintConfig&) const = default;
 };
 
+// How the run file in `folder` names files that are elsewhere: their absolute paths, and its own text. Nothing that a
+// run depends on, so that configs that differ in it alone are equal.
+struct WrittenPaths {
+  std::string folder;
+  std::map<std::string, std::string> texts;
+  bool operator==(const WrittenPaths&) const { return true; }
+};
+
 // One run, as its file says it: plain values, no defaults left open. See resources/run_file.schema.json.
 struct RunConfig {
   NamedOptions model;
@@ -110,6 +119,7 @@ struct RunConfig {
   int64_t seed = 0;
   int64_t steps = 10;
   bool deterministic = true;
+  WrittenPaths written_paths;  // engine/compile/file_paths.h
 
   bool trains() const { return !optimizer.name.empty(); }
   bool operator==(const RunConfig&) const = default;

@@ -93,7 +93,8 @@ ObjectKeys<RunConfig> run_keys(bool has_strategy) {
       .optional("strategy", &RunConfig::strategy, optional_of(strategy_type()), "")
       .inner("mesh", mesh_keys(), !has_strategy, R"({"axes": [{"name": "data", "size": 4}]})");
   if (has_strategy) {
-    keys.optional("sharding", &RunConfig::sharding, sharding_type(), "");
+    // Absent it means another mode than that of a new ShardingConfig.
+    keys.written("sharding", &RunConfig::sharding, sharding_type(), "");
   } else {
     keys.required("sharding", &RunConfig::sharding, sharding_type(), "",
                   R"({"in": ["data", null], "parameters": {...}})");

@@ -1,5 +1,6 @@
 #include "engine/config/write.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +21,11 @@ namespace fs = std::filesystem;
 class Replacement {
  public:
   explicit Replacement(const fs::path& target) : target_(target), name_(target.string() + ".XXXXXX") {
+    // Renaming would replace it: only its folder need be writable.
+    if (faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0 && errno != ENOENT) {
+      name_.clear();
+      fail("replace it");
+    }
     descriptor_ = mkstemp(name_.data());
     if (descriptor_ < 0) fail("create a file beside it");
     struct stat existing {};
@@ -61,7 +67,7 @@ class Replacement {
     const std::string cause = std::strerror(errno);
     discard();
     throw Failure(Error{"unwritable_file", fmt::format("cannot {}: {}", action, cause), in_file(target_.string()),
-                        "choose a folder that you may write to"});
+                        "choose another name, or a folder that you may write to"});
   }
 
   fs::path target_;

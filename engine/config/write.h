@@ -16,7 +16,8 @@ std::string write_run_config(const RunConfig& config);
 void save_run_config(const RunConfig& config, const std::filesystem::path& path);
 
 // Writes a file whole or not at all: to a new file beside it that then takes its place. An existing file keeps its
-// permissions, a symbolic link its target. Throws Failure (unwritable_file) and leaves nothing behind.
+// permissions, a symbolic link its target; one that may not be written is not replaced. Throws Failure
+// (unwritable_file) and leaves nothing behind.
 void replace_file(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace shardscope

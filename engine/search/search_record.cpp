@@ -6,8 +6,10 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
+#include "engine/compile/compile.h"
 #include "engine/config/write.h"
 #include "engine/machine/machine_file.h"
+#include "models/registry.h"
 
 namespace shardscope {
 
@@ -16,8 +18,11 @@ namespace {
 using Record = nlohmann::json;
 
 std::string name_of_request(const SearchRequest& request, const std::string& program) {
+  const RunConfig& config = request.plan.config;
   Hasher hasher;
-  hasher.add(program).add(write_run_config(request.plan.config)).add(machine_text(request.plan.machine));
+  hasher.add(program).add(write_run_config(config)).add(machine_text(request.plan.machine));
+  if (const ModelDefinition* model = find_model(config.model.name); model && model->describe)
+    hasher.add(model_description(config).config);
   hasher.add(request.devices).add(request.at_most_memory.value_or(-1)).add(request.at_most_seconds.value_or(-1));
   for (const auto& [number, values] : request.fixed) {
     hasher.add(number);

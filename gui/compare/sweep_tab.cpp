@@ -139,9 +139,14 @@ void SweepTab::start() {
   sweep_.start(std::move(configs));
 }
 
-// The mesh aside.
+// The mesh aside, and whether a strategy says it.
 bool SweepTab::is_of_shown_config() const {
-  return with_mesh_axes(swept_, {}) == with_mesh_axes(workspace_.document.config(), {});
+  const auto rest = [](const RunConfig& config) {
+    RunConfig without = with_mesh_axes(config, {});
+    without.strategy.reset();
+    return without;
+  };
+  return rest(swept_) == rest(workspace_.document.config());
 }
 
 void SweepTab::show_state() {

@@ -70,6 +70,7 @@ QString Document::title() const { return path_.isEmpty() ? draft_name_ : QFileIn
 
 void Document::edit(RunConfig after, const QString& text, const QString& merge_key) {
   if (after == *config_) return;
+  after.written_paths = config_->written_paths;
   // Values that do not follow from the strategy take its place.
   const bool leaves_strategy = after.strategy && !without_expansion(after);
   if (leaves_strategy) after.strategy.reset();
@@ -85,7 +86,7 @@ void Document::close_edit() {
 
 void Document::reset(RunConfig config, const QString& path, const QString& draft_name) {
   undo_.clear();
-  path_ = path;
+  path_ = path.isEmpty() ? path : QFileInfo(path).absoluteFilePath();
   draft_name_ = draft_name.isEmpty() ? tr("untitled") : draft_name;
   known_ = {};
   emit replaced();
@@ -116,7 +117,7 @@ void Document::save(const QString& path) {
   std::string text = write_run_config(with_relative_paths(*config_, folder_of(path)));
   replace_file(path.toStdString(), text);
   known_ = {std::move(text), config_};
-  path_ = path;
+  path_ = QFileInfo(path).absoluteFilePath();
   undo_.setClean();
   emit titleChanged();
 }

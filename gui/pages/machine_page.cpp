@@ -64,6 +64,7 @@ QWidget* MachinePage::make_head() {
   machines_->setMinimumContentsLength(16);
   const auto choose = [this] {
     const QString name = machines_->currentText().trimmed();
+    machines_->lineEdit()->setModified(false);
     if (!name.isEmpty() && name != shown_) choose_machine(workspace_.document, name);
     else show_choice();
   };

@@ -263,6 +263,7 @@ void InspectorPanel::show_all() {
 }
 
 void InspectorPanel::show_array() {
+  if (std::exchange(shown_, workspace_.selection.arrays()) != shown_) typed_->setModified(false);
   const std::vector<ArrayFacts> arrays = selected();
   costs_title_->hide();
   costs_->hide();

@@ -51,6 +51,7 @@ class InspectorPanel : public QWidget {
   void show_all();
 
   Workspace& workspace_;
+  std::vector<ArrayRef> shown_;
   PathLabel* title_;
   QLabel* subtitle_;
   SpecEditor* spec_;

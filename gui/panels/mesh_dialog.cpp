@@ -31,19 +31,22 @@ Failure no_order(const std::string& message) {
 enum Column { name_column, size_column, link_column, columns };
 constexpr double gigabyte = 1e9, microsecond = 1e-6;
 
-// What a field says, in units of `unit`; nothing where it is empty.
-std::optional<double> number_in(const QLineEdit& field, double unit, const char* place, const char* example) {
+QString number_text(const std::optional<double>& number, double unit) {
+  return number ? QString::number(*number / unit) : QString();
+}
+
+// What a field says, in units of `unit`; nothing where it is empty. `shown`: what it was made of, which has more
+// digits.
+std::optional<double> number_in(const QLineEdit& field, const std::optional<double>& shown, double unit,
+                                const char* place, const char* example) {
   const QString text = field.text().trimmed();
+  if (text == number_text(shown, unit)) return shown;
   if (text.isEmpty()) return std::nullopt;
   bool is_number = false;
   const double number = text.toDouble(&is_number);
   if (is_number && number > 0 && number <= 1e9) return number * unit;
   throw Failure({"network", "the network between hosts: '" + text.toStdString() + "' is no such number",
                  std::string("machine.levels.network.") + place, example});
-}
-
-void show_number(QLineEdit& field, const std::optional<double>& number, double unit) {
-  field.setText(number ? QString::number(*number / unit) : QString());
 }
 
 int device_number(std::string_view text) {
@@ -177,8 +180,8 @@ QWidget* MeshDialog::make_order() {
       tr("The hosts of a run, with how many devices each takes: h0:4,h1:4. Devices 0, 1, 2\u2026 fill "
          "them in this order."));
   const NetworkChoice network = network_choice(config_.machine);
-  show_number(*rate_, network.bytes_per_second, gigabyte);
-  show_number(*latency_, network.latency, microsecond);
+  rate_->setText(number_text(network.bytes_per_second, gigabyte));
+  latency_->setText(number_text(network.latency, microsecond));
   rate_->setObjectName("networkRate");
   rate_->setPlaceholderText(tr("GB/s"));
   rate_->setToolTip(tr("What a host can send over the network in a second, in GB. Empty: as the machine says."));
@@ -235,8 +238,9 @@ std::vector<MeshAxis> MeshDialog::axes() const {
 }
 
 NetworkChoice MeshDialog::network() const {
-  return {number_in(*rate_, gigabyte, "bytes_per_second", "GB/s, such as 12.5"),
-          number_in(*latency_, microsecond, "latency", "microseconds, such as 10")};
+  const NetworkChoice known = network_choice(config_.machine);
+  return {number_in(*rate_, known.bytes_per_second, gigabyte, "bytes_per_second", "GB/s, such as 12.5"),
+          number_in(*latency_, known.latency, microsecond, "latency", "microseconds, such as 10")};
 }
 
 std::vector<std::string> MeshDialog::names_before() const {

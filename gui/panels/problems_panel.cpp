@@ -157,7 +157,7 @@ void ProblemsPanel::refresh_buttons() {
   fix_all_->setEnabled(findings.fixable() > 0 && !findings.is_fixing());
   QStringList off;
   for (const auto& [rule, reason] : findings.off()) off << tr("%1 is off: %2").arg(qt(rule), qt(reason));
-  const bool prices = !findings.is_priced() && workspace_.planner.is_current() && findings.errors().empty();
+  const bool prices = findings.is_pricing();
   state_->set_line(findings.is_fixing() ? tr("Planning the fixes\u2026")
                    : prices             ? tr("Planning what could be better\u2026")
                                         : off.join("; "));

@@ -84,7 +84,12 @@ QAction* RulesPanel::add_action(const QString& text, const QString& tip, const Q
   action->setToolTip(tip);
   action->setShortcut(key);
   action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  connect(action, &QAction::triggered, this, std::move(act));
+  // What is typed in a cell is for the line that the cell shows now.
+  connect(action, &QAction::triggered, this, [this, act = std::move(act)] {
+    if (!fault_.isEmpty()) return;
+    table_->setFocus(Qt::OtherFocusReason);
+    act();
+  });
   table_->addAction(action);
   return action;
 }
@@ -113,7 +118,6 @@ void RulesPanel::add_rule_here() {
   const size_t index = on_rule ? model_->line(row).index : sharding.rules.size();
   add_rule(workspace_.document, index);
   select({SpecLine::Section::rules, index});
-  table_->setFocus(Qt::OtherFocusReason);
 }
 
 void RulesPanel::constrain_selected() {
@@ -124,7 +128,6 @@ void RulesPanel::constrain_selected() {
   const auto& constraints = workspace_.document.config().sharding.constraints;
   const auto added = std::ranges::find(constraints, activation->name, &Constraint::names);
   select({SpecLine::Section::constraints, static_cast<size_t>(added - constraints.begin())});
-  table_->setFocus(Qt::OtherFocusReason);
 }
 
 std::vector<SpecLine> RulesPanel::selected() const {

@@ -132,10 +132,13 @@ void CheckpointTab::refresh() {
   }
   std::ranges::reverse(found);
   if (found != shown_) {
+    // The newest, but where another one was chosen.
+    const QString chosen = table_->currentRow() > 0 ? selected() : QString();
     shown_ = std::move(found);
     table_->setRowCount(static_cast<int>(shown_.size()));
     for (int row = 0; row < table_->rowCount(); ++row) show_row(row, shown_[static_cast<size_t>(row)]);
-    if (!shown_.empty()) table_->selectRow(0);
+    const auto again = std::ranges::find(shown_, chosen.toStdString(), &FoundCheckpoint::path);
+    if (!shown_.empty()) table_->selectRow(again == shown_.end() ? 0 : static_cast<int>(again - shown_.begin()));
   }
   show_selected();
 }

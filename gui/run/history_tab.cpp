@@ -95,8 +95,8 @@ HistoryTab::HistoryTab(RunControl& run, QWidget* parent)
 void HistoryTab::showEvent(QShowEvent*) { refresh(); }
 
 const StoredRun* HistoryTab::selected() const {
-  const int row = table_->currentRow();
-  return row < 0 || row >= std::ssize(runs_) ? nullptr : &runs_[size_t(row)];
+  const QModelIndexList rows = table_->selectionModel()->selectedRows();
+  return rows.isEmpty() || rows.front().row() >= std::ssize(runs_) ? nullptr : &runs_[size_t(rows.front().row())];
 }
 
 bool HistoryTab::is_ticked(int row) const {
@@ -105,6 +105,7 @@ bool HistoryTab::is_ticked(int row) const {
 }
 
 void HistoryTab::refresh() {
+  const QString chosen = selected() ? selected()->id : QString();
   std::set<QString> ticked;
   for (int row = 0; row < table_->rowCount(); ++row)
     if (is_ticked(row)) ticked.insert(runs_[size_t(row)].id);
@@ -138,6 +139,10 @@ void HistoryTab::refresh() {
       }
       if ((isVisible() || ticked.contains(run.id)) && !known_[run.id].is_whole) reader_->want(run);
     }
+    // New runs come before it.
+    const auto again = std::ranges::find(runs_, chosen, &StoredRun::id);
+    table_->clearSelection();
+    if (again != runs_.end()) table_->selectRow(static_cast<int>(again - runs_.begin()));
   }
   empty_->setText(runs_.empty() ? tr("No runs of this file yet. Those that you train are kept here.")
                                 : tr("Ticked runs are laid over the curves of the run at hand."));

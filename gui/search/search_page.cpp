@@ -84,6 +84,7 @@ SearchPage::SearchPage(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
     if (!search_.is_running()) start();
   });
   show_detail(std::nullopt);
+  connect(&search_, &StrategySearch::started, this, [this] { show_detail(std::nullopt); });
   for (const auto signal : {&StrategySearch::started, &StrategySearch::ended})
     connect(&search_, signal, this, [this, proxy] {
       proxy->renew();

@@ -138,7 +138,11 @@ void ProblemStrip::offer_fixes() {
       const QString name = qt(config.mesh_axes[axis].name);
       offer(QString("%1 = %2").arg(name).arg(size),
             tr("%1 may be %2: click to take %3.").arg(name, sizes_text(legal[axis])).arg(size),
-            [this, axis, size] { set_axis_size(workspace_.document, static_cast<int>(axis), size); });
+            [this, axis, size, known = config.mesh_axes[axis].name] {
+              const std::vector<MeshAxis>& axes = workspace_.document.config().mesh_axes;  // since then perhaps others
+              if (axis < axes.size() && axes[axis].name == known)
+                set_axis_size(workspace_.document, static_cast<int>(axis), size);
+            });
     }
   fit_to(parentWidget()->size());
 }

@@ -33,7 +33,11 @@ bool RunPrompts::may_end_run(bool is_recorded) {
   if (is_recorded || run.is_attached())
     proceed = box.addButton(tr("&Continue without a window"), QMessageBox::AcceptRole);
   box.setDefaultButton(QMessageBox::Cancel);
+  connect(&run, &RunControl::stateChanged, &box, [&] {
+    if (!run.is_active()) box.accept();
+  });
   box.exec();
+  if (!box.clickedButton()) return !run.is_active();
   if (proceed && box.clickedButton() == proceed) {
     std::optional<bool> is_left;
     QEventLoop answering;
@@ -41,9 +45,12 @@ bool RunPrompts::may_end_run(bool is_recorded) {
       is_left = answer;
       answering.quit();
     });
+    connect(&run, &RunControl::stateChanged, &answering, [&] {
+      if (!run.is_active()) answering.quit();
+    });
     detach();
-    if (!is_left) answering.exec(QEventLoop::ExcludeUserInputEvents);
-    return is_left.value_or(false);
+    if (!is_left && run.is_active()) answering.exec(QEventLoop::ExcludeUserInputEvents);
+    return is_left.value_or(false) || !run.is_active();
   }
   if (box.standardButton(box.clickedButton()) != QMessageBox::Close) return false;
   return ends();

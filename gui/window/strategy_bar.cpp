@@ -92,6 +92,15 @@ void widen_list(const QComboBox& box) {
   box.view()->setMinimumWidth(widest + 40);
 }
 
+// None where the mesh cannot be, which the planner says at the fields.
+std::vector<Error> schedule_faults(const PipelineSchedule& schedule, const RunConfig& config) {
+  try {
+    return schedule.check(pipeline_shape(config, staged_mesh(config.pipeline, Mesh(config.mesh_axes))));
+  } catch (const Failure&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
@@ -266,8 +275,7 @@ void StrategyBar::show_schedules(const StrategyConfig& strategy) {
   schedule_->clear();
   for (const PipelineSchedule& known : all_schedules()) {
     const RunConfig config = with_strategy(workspace_.document.config(), with_schedule(strategy, known.name));
-    const std::vector<Error> faults =
-        known.check(pipeline_shape(config, staged_mesh(config.pipeline, Mesh(config.mesh_axes))));
+    const std::vector<Error> faults = schedule_faults(known, config);
     schedule_->addItem(qt(known.name), qt(known.name));
     if (faults.empty() || strategy.pipeline == 1) continue;
     const int item = schedule_->count() - 1;

@@ -4,6 +4,7 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QKeyEvent>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
 #include <QVBoxLayout>
@@ -138,6 +139,12 @@ void Tour::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Right: return go(1);
     default: QWidget::keyPressEvent(event);
   }
+}
+
+// Else the window takes a click as one on nothing, and the keyboard away.
+void Tour::mousePressEvent(QMouseEvent* event) {
+  event->accept();
+  setFocus(Qt::MouseFocusReason);
 }
 
 bool Tour::eventFilter(QObject* watched, QEvent* event) {

@@ -145,6 +145,9 @@ void Verdict::refresh(bool with_difference) {
       if (first.size() < most_reported) first.push_back(to_error(finding));
     }
     state->setToolTip(errors_text(first) + "\n" + tr("Problems (Ctrl+Shift+M) has all, with costs and fixes."));
+  } else if (plan && workspace_.findings.is_pricing()) {
+    state->setText(in_color(theme().muted, tr("checking\u2026")));
+    state->setToolTip(tr("Every spec is legal, and the plan fits the mesh. What could be better is being planned."));
   } else if (plan) {
     state->setText(in_color(theme().good, bold("plan ok")));
     state->setToolTip(tr("Every spec is legal, and the plan fits the mesh."));

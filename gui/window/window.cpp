@@ -276,7 +276,9 @@ void MainWindow::refresh_run() {
   actions_.detach->setEnabled(active && (keeps_history_ || run.is_attached()));
 }
 
+// What is being typed is for the array that is selected now.
 void MainWindow::focus_place(const QString& place) {
+  if (QWidget* field = focusWidget()) field->clearFocus();
   if (!mesh_bar()->focus_place(place) && !tool_bar_->strategy_bar()->focus_place(place)) docks_.focus_place(place);
 }
 

@@ -27,6 +27,8 @@ class Findings : public QObject {
   const std::vector<std::pair<std::string, std::string>>& off() const { return off_; }
   const std::vector<Error>& errors() const { return errors_; }  // rules that it turns off and that there are not
   bool is_priced() const { return is_priced_; }
+  // There is a plan of which it is not known yet what lint finds.
+  bool is_pricing() const { return !is_priced_ && planner_.is_current() && errors_.empty(); }
   bool is_fixing() const { return is_fixing_ && job_.is_busy(); }
   int fixable() const;
   // Messages and costs of those at a place of the run file or below it, one a line; empty: none.

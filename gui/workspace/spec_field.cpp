@@ -34,7 +34,8 @@ void SpecField::keyPressEvent(QKeyEvent* event) {
 
 void SpecField::focusOutEvent(QFocusEvent* event) {
   QLineEdit::focusOutEvent(event);
-  if (!fault_.isEmpty() && event->reason() != Qt::PopupFocusReason) abandon();
+  const bool comes_back = event->reason() == Qt::PopupFocusReason || event->reason() == Qt::ActiveWindowFocusReason;
+  if (!fault_.isEmpty() && !comes_back) abandon();
 }
 
 void SpecField::judge() {

@@ -2,6 +2,7 @@
 
 #include <QtTest>
 
+#include "engine/compile/settings.h"
 #include "engine/machine/chosen_machine.h"
 #include "engine/machine/host_machine.h"
 #include "tests/test_program.h"
@@ -45,6 +46,17 @@ class FilePathsTest : public QObject {
     }
     for (const std::string& json : without_file)
       QCOMPARE(with_relative_paths(with_machine(json), "/runs").machine, json);
+  }
+
+  void in_the_folder_of_its_run_file_a_path_stays_as_it_is_written() {
+    for (const char* json : {R"("a.json")", R"("../machines/a.json")", R"("/other/a.json")", R"("./b/../a.json")"}) {
+      for (const char* folder : {"/home/runs", "/home/runs/", "."}) {
+        const RunConfig absolute = with_absolute_paths(with_machine(json), folder);
+        QCOMPARE(with_relative_paths(absolute, folder).machine, std::string(json));
+        QCOMPARE(with_relative_paths(with_settings(absolute, {"seed=7"}), folder).machine, std::string(json));
+        QCOMPARE(with_relative_paths(absolute, "/elsewhere").machine, absolute.machine);
+      }
+    }
   }
 
   void what_a_run_reads_has_its_data_and_the_file_of_its_machine() {

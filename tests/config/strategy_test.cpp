@@ -5,6 +5,7 @@
 
 #include "engine/config/override.h"
 #include "engine/config/parse.h"
+#include "engine/config/run_document.h"
 #include "engine/config/write.h"
 #include "engine/mesh/device_count.h"
 #include "tests/base/errors_of.h"
@@ -165,6 +166,17 @@ class StrategyTest : public QObject {
     QVERIFY(config.pipeline.layers == (std::vector<int64_t>{3, 1}));
     QCOMPARE(config.schedule.microbatches, int64_t{4});
     QVERIFY(parse_run_config(write_run_config(config), "f.json") == config);
+  }
+
+  void a_mode_alone_is_written_and_read_again() {
+    for (const LayoutMode mode : {LayoutMode::as_written, LayoutMode::fastest}) {
+      RunConfig config = config_of(R"({"data": 4, "tensor": 2})");
+      config.sharding.mode = mode;
+      for (const bool whole : {false, true}) {
+        const std::string text = whole ? print_json(to_whole_run_document(config)) : write_run_config(config);
+        QVERIFY2(parse_run_config(text, "f.json") == config, text.c_str());
+      }
+    }
   }
 
   void its_numbers_are_settings() {

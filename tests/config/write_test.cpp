@@ -1,7 +1,9 @@
 #include "engine/config/write.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <QDir>
 #include <QTemporaryDir>
 #include <QTest>
 #include <filesystem>
@@ -255,6 +257,23 @@ class WriteTest : public QObject {
       QVERIFY(load_run_config(path) == config);
     }
     QCOMPARE(std::distance(fs::directory_iterator(folder.path().toStdString()), fs::directory_iterator()), 1);
+  }
+
+  // Of another user than root, who may write to everything.
+  void a_read_only_file_is_not_replaced() {
+    QTemporaryDir folder;
+    const fs::path file = folder.filePath("run.json").toStdString();
+    std::ofstream(file) << "mine";
+    fs::permissions(file, fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+    fs::permissions(folder.path().toStdString(), fs::perms::all);
+    constexpr uid_t nobody = 65534;
+    const bool is_root = geteuid() == 0;
+    if (is_root) QCOMPARE(seteuid(nobody), 0);
+    const std::string code = code_of([&] { replace_file(file, "other"); });
+    if (is_root) QCOMPARE(seteuid(0), 0);
+    QCOMPARE(code, std::string("unwritable_file"));
+    QCOMPARE(read(file), std::string("mine"));
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files).size(), 1);
   }
 
   void an_existing_file_keeps_permissions_and_link() {

@@ -148,6 +148,34 @@ class BatchEditsTest : public WindowCase {
     } while (std::ranges::next_permutation(order).found);
   }
 
+  void a_spec_that_is_being_typed_is_for_no_array_that_is_selected_next() {
+    const RunConfig before = document().config();
+    const ParameterRef first{parameters()[0].path}, next{parameters()[1].path};
+    workspace().selection.select_array(first);
+    SpecField* field = window_->findChild<InspectorPanel*>()->spec_field();
+    field->setFocus();
+    field->selectAll();
+    QTest::keyClicks(field, "P('model', 'data')");
+    workspace().selection.select_array(next);
+    field->clearFocus();
+    QVERIFY(document().config() == before);
+  }
+
+  void a_spec_that_is_being_typed_stays_while_another_window_is_in_front() {
+    workspace().selection.select_array(ParameterRef{parameters()[0].path});
+    SpecField* field = window_->findChild<InspectorPanel*>()->spec_field();
+    field->setFocus();
+    const QString shown = field->text();
+    field->selectAll();
+    QTest::keyClicks(field, "P(('data', 'mod");
+    const QString typed = field->text();
+    for (const auto& [reason, left] : {std::pair(Qt::ActiveWindowFocusReason, typed), {Qt::TabFocusReason, shown}}) {
+      QFocusEvent out(QEvent::FocusOut, reason);
+      QCoreApplication::sendEvent(field, &out);
+      QCOMPARE(field->text(), left);
+    }
+  }
+
   void an_edit_of_several_selected_rows_is_of_all_of_them_and_one_step() {
     select({kernel(0), kernel(1, 1), bias(2)});
     QTest::keyClick(tree(), Qt::Key_F2);

@@ -1,4 +1,6 @@
+#include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -6,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/config/parse.h"
+#include "engine/config/write.h"
 #include "gui/document/config_difference.h"
 #include "tests/gui/made_plan.h"
 #include "tests/patience.h"
@@ -164,6 +167,42 @@ class DocumentTest : public QObject {
     set_spec_dim(document, ParameterRef{{"params", "Dense_0", "bias"}}, 1, 0, {});
     set_mode(document, LayoutMode::fastest);
     QCOMPARE(document.undo_stack().count(), 0);
+  }
+
+  void a_file_stays_the_same_where_the_program_goes_to_another_folder() {
+    const QTemporaryDir folder;
+    const QString here = QDir::currentPath(), path = QFileInfo(folder.filePath("run.json")).absoluteFilePath();
+    Document document;
+    document.reset(made::config(), {});
+    document.save(path);
+    QVERIFY(QDir::setCurrent(folder.path()));
+    Document other;
+    other.load("run.json");
+    const QString loaded = other.path();
+    other.save("copy.json");
+    const QString saved = other.path();
+    QVERIFY(QDir::setCurrent(here));
+    QCOMPARE(QFileInfo(loaded).canonicalFilePath(), QFileInfo(path).canonicalFilePath());
+    QCOMPARE(QFileInfo(saved).canonicalFilePath(), QFileInfo(folder.filePath("copy.json")).canonicalFilePath());
+  }
+
+  void a_path_from_the_folder_of_the_file_is_saved_as_it_was_written() {
+    const QTemporaryDir folder;
+    QVERIFY(QDir(folder.path()).mkpath("runs"));
+    const QString path = folder.filePath("runs/run.json");
+    RunConfig config = made::config();
+    config.machine = R"("../machines/mine.json")";
+    save_run_config(config, path.toStdString());
+    Document document;
+    document.load(path);
+    RunConfig other = made::config();
+    other.machine = document.config().machine;
+    other.steps = 77;
+    document.edit(other, "all of it, as a search or lint gives it");
+    document.save(path);
+    const RunConfig saved = load_run_config(path.toStdString());
+    QCOMPARE(saved.machine, config.machine);
+    QCOMPARE(saved.steps, int64_t{77});
   }
 
   void what_is_saved_is_what_is_loaded() {

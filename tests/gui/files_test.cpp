@@ -590,6 +590,13 @@ class FilesTest : public QObject {
     };
     QCOMPARE(answer({press(QMessageBox::Close), end_at_once}, [&] { QVERIFY(window_->close()); }), 2);
   }
+
+  void a_run_that_ends_while_the_window_asks_about_it_is_the_answer() {
+    RunControl& run = window_->workspace().run;
+    run.begin_replay(planner().plan());
+    const Answer end = [&](QWidget*) { run.receive(FinishedMessage{RunEnd::finished, 3}); };
+    QCOMPARE(answer({end}, [&] { QVERIFY(window_->close()); }), 1);
+  }
 };
 
 REGISTER_WINDOW_TEST(FilesTest)

@@ -83,6 +83,9 @@ class FindingsTest : public QObject {
     window.show();
     window.activateWindow();
     QVERIFY(QTest::qWaitForWindowActive(&window));
+    connect(&workspace.findings, &Findings::changed, &window, [&] {
+      if (workspace.findings.is_pricing()) QVERIFY(!window.verdict()->text().contains("plan ok"));
+    });
     QTRY_VERIFY_WITH_TIMEOUT(workspace.planner.is_current() && workspace.findings.is_priced(), patience);
     auto* tree = window.findChild<QTreeView*>("parameterTree");
     size_t in_tree = 0, at_fields = 0;

@@ -305,7 +305,10 @@ class HabitsTest : public WindowCase {
     for (int stop = 0; stop < tour->stops(); ++stop) tour->findChild<QPushButton*>("tourNext")->click();
     QVERIFY(!tour->isVisible());
     tour->start();
-    QTest::keyClick(tour, Qt::Key_Escape);
+    QTest::mouseClick(tour, Qt::LeftButton, {}, tour->rect().center());
+    QVERIFY(window_->focusWidget());
+    QTest::keyClick(window_->focusWidget(), Qt::Key_Tab);
+    QTest::keyClick(window_->focusWidget(), Qt::Key_Escape);
     QVERIFY(!tour->isVisible());
     QVERIFY(document().config() == made::config());
   }

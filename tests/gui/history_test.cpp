@@ -211,6 +211,20 @@ class HistoryTest : public QObject {
     QVERIFY(QFile::exists(archive + "/record.json") && QDir(archive + "/tmp").exists());
   }
 
+  void the_run_that_is_selected_stays_so_when_new_ones_come() {
+    const StoredRun first = record_run(3, 5);
+    panel_->set_store(store());
+    QVERIFY(!panel_->findChild<QPushButton*>("removeRun")->isEnabled());
+    table()->selectRow(0);
+    const StoredRun second = record_run(3, 4);
+    panel_->set_store(store());
+    QCOMPARE(table()->rowCount(), 2);
+    panel_->findChild<QPushButton*>("removeRun")->click();
+    QCOMPARE(table()->rowCount(), 1);
+    QVERIFY(!QDir(first.record).exists() && QDir(second.record).exists());
+    QVERIFY(!panel_->findChild<QPushButton*>("removeRun")->isEnabled());
+  }
+
   void a_record_that_cannot_be_read_says_why_and_harms_nothing() {
     const StoredRun run = record_run(3, 5);
     QFile header(run.record + "/record.json");

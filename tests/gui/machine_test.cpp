@@ -165,6 +165,7 @@ class MachinePageTest : public QObject {
     QVERIFY(!picture().devices.empty());
     document().undo_stack().undo();
     settle();
+    QCOMPARE(machines->currentText(), QString("dgx_h100"));
   }
 
   void a_click_selects_the_device_and_a_row_frames_its_group() {

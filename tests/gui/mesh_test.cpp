@@ -11,6 +11,7 @@
 #include <QTimer>
 #include <QToolButton>
 
+#include "engine/machine/chosen_machine.h"
 #include "gui/document/edits.h"
 #include "gui/look/appearance.h"
 #include "gui/panels/mesh_dialog.h"
@@ -100,6 +101,15 @@ class MeshTest : public WindowCase {
     document().undo_stack().undo();
     document().undo_stack().undo();
     QVERIFY(document().config() == before);
+  }
+
+  void a_dialog_in_which_nothing_is_changed_changes_nothing() {
+    RunConfig config = document().config();
+    config.hosts = "h0:4,h1:4";
+    config.machine = with_network(config.machine, {12345678901.0, 1e-5});
+    document().reset(config, {});
+    edit_mesh([](QTableWidget*) {});
+    QVERIFY(document().config() == config && !document().is_modified());
   }
 
   void initTestCase() { prepare(); }

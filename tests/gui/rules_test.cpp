@@ -3,6 +3,7 @@
 #include <QStandardPaths>
 #include <QTableView>
 #include <QTest>
+#include <QToolButton>
 #include <QTreeWidget>
 
 #include "gui/look/appearance.h"
@@ -151,6 +152,29 @@ class RulesTest : public WindowCase {
     QCOMPARE(rows(), 2);
     for (int i = 0; i < 3; ++i) document().undo_stack().undo();
     QVERIFY(!document().is_modified());
+  }
+
+  void what_is_being_typed_is_of_its_own_line_whatever_is_pressed() {
+    const std::vector<SpecRule> before = sharding().rules;
+    const auto placement = [](const SpecRule& rule) { return placement_text(rule.placement); };
+    for (const char* pressed : {"Down", "Add rule", "Remove"}) {
+      QLineEdit* editor = open_editor(0, RulesModel::placement_column);
+      QVERIFY(editor);
+      editor->selectAll();
+      QTest::keyClicks(editor, "mlp -> data");
+      for (auto* button : panel()->findChildren<QToolButton*>())
+        if (button->text() == pressed) button->click();
+      const std::vector<SpecRule>& after = sharding().rules;
+      const QString what = pressed;
+      QCOMPARE(after.size(), before.size() + (what == "Add rule" ? 1 : 0) - (what == "Remove" ? 1 : 0));
+      // The line that was typed in, and the other one.
+      const int own = what == "Remove" ? -1 : 1, other = what == "Add rule" ? 2 : 0;
+      if (own >= 0) QVERIFY2(placement(after[own]) == "mlp -> data", pressed);
+      QVERIFY2(placement(after[other]) == placement(before[1]), pressed);
+      while (document().undo_stack().canUndo()) document().undo_stack().undo();
+      QVERIFY(sharding().rules == before);
+      QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    }
   }
 
   void what_is_being_typed_stays_when_a_plan_arrives() {

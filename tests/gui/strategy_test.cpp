@@ -67,6 +67,20 @@ class StrategyTest : public WindowCase {
     QCOMPARE(bar().field("tensor")->value(), 2);
   }
 
+  void more_devices_than_a_mesh_may_have_are_a_problem_while_typing_and_on_opening() {
+    bar().field("data")->setValue(40000);
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy() && !planner().errors().empty(), patience);
+    QVERIFY(planner().plan() && planner().plan()->mesh.device_count() == 4);
+    document().undo_stack().undo();
+    StrategyConfig strategy;
+    strategy.data = 65536;
+    strategy.tensor = 2;
+    document().reset(config_of(strategy), "/nowhere/large.json");
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy() && !planner().errors().empty(), patience);
+    QVERIFY(window_->windowTitle().contains("large.json"));
+    QCOMPARE(bar().field("data")->value(), 65536);
+  }
+
   void a_click_left_of_the_arrows_reaches_the_number() {
     constexpr int arrows = 20;
     for (const QSpinBox* box : bar().findChildren<QSpinBox*>()) {

@@ -1,9 +1,11 @@
 #include "engine/search/search.h"
 #include "engine/search/conclusion.h"
 
+#include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -291,6 +293,24 @@ class SearchTest : public QObject {
     QCOMPARE(code(request, text, "another"), std::string("bad_search_record"));
     for (const std::string& broken : {std::string(), std::string("{}"), text.substr(0, text.size() / 2)})
       QCOMPARE(code(request, broken, "program"), std::string("bad_search_record"));
+  }
+
+  void a_record_of_the_same_file_with_another_model_description_is_refused() {
+    SearchRequest request = request_of("llama_tiny", "\"dgx_h100\"", 4);
+    QTemporaryDir folder;
+    const std::string file = folder.filePath("config.json").toStdString();
+    const auto* path = std::get_if<std::string>(request.plan.config.model.find("path"));
+    QVERIFY(path);
+    nlohmann::json description = nlohmann::json::parse(std::ifstream(*path + "/config.json"));
+    std::ofstream(file) << description;
+    for (auto& [key, value] : request.plan.config.model.options) {
+      if (key == "path") value = file;
+    }
+    const std::string text = record_text({}, request, "program");
+    QVERIFY(read_record(text, request, "program", "record").plans.empty());
+    description["rms_norm_eps"] = 0.5;
+    std::ofstream(file) << description;
+    QCOMPARE(error_of([&] { read_record(text, request, "program", "record"); }).code, std::string("bad_search_record"));
   }
 
   void the_heuristic_finds_no_more_than_is_there_and_says_what_it_dropped() {
