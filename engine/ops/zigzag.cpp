@@ -37,7 +37,7 @@ class ZigzagOp : public LabelledOp {
     labels.whole = labels.results[0].substr(static_cast<size_t>(a.dimension), 1);
     return labels;
   }
-  bool takes(int, DType dtype) const override { return dtype != DType::bf16; }
+  bool takes(int, DType) const override { return true; }
   DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
     return operands[0].dtype;
   }

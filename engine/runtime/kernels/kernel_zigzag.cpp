@@ -31,7 +31,9 @@ void zigzag(const KernelArguments& of, const StepContext&) {
 }  // namespace
 
 std::vector<NamedKernel> zigzag_kernels() {
-  return {{"zigzag", "f32->f32", construct_function<zigzag>}, {"zigzag", "i32->i32", construct_function<zigzag>}};
+  return {{"zigzag", "f32->f32", construct_function<zigzag>},
+          {"zigzag", "bf16->bf16", construct_function<zigzag>},
+          {"zigzag", "i32->i32", construct_function<zigzag>}};
 }
 
 std::vector<KernelCase> zigzag_kernel_cases(const CaseSizes& sizes) {
