@@ -159,7 +159,8 @@ Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, bool wh
   problem.staged = staged;
   plan.memory_limit_bytes = memory_limit(config.sharding, prices.machine());
   // Of what another software stack holds, the layout search knows nothing, and arenas are not what it holds.
-  Scheduling scheduling{std::numeric_limits<int64_t>::max(), config.schedule.overlap, !whole};
+  Scheduling scheduling{std::numeric_limits<int64_t>::max(), config.schedule.overlap, !whole,
+                        whole || plan.stack.runs_here()};
   if (plan.stack.runs_here()) problem.memory_limit_bytes = scheduling.memory_limit_bytes = plan.memory_limit_bytes;
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made =

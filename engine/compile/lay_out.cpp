@@ -30,7 +30,7 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
   streams.blocking_messages = stack.overlap.blocking_messages;
   ScheduledProgram scheduled =
       schedule(program, {problem.graph, problem.mesh, result.instruction_seconds, streams, machine.threads_per_rank(),
-                         scheduling.memory_limit_bytes, scheduling.overlap, scheduling.totals_only});
+                         scheduling.memory_limit_bytes, scheduling.overlap, scheduling.totals_only, scheduling.packs});
   result.arenas = std::move(scheduled.arenas);
   result.simulation = std::move(scheduled.simulation);
   const std::vector<double> hidden = hidden_of_stages(program, result.hidden_seconds);

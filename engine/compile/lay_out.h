@@ -31,6 +31,7 @@ struct Scheduling {
   int64_t memory_limit_bytes = 0;  // of a device; 0: not known
   OverlapMode overlap = OverlapMode::automatic;
   bool totals_only = false;  // of the simulation (simulation_totals.h)
+  bool packs = true;         // arenas (scheduled_program.h)
 };
 
 // Mode as_written: `problem.start` decides.

@@ -1,6 +1,7 @@
 #include "engine/machine/chosen_stack.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/machine/json_changes.h"
@@ -22,16 +23,7 @@ Stack read_stack(const JsonNode& node) {
   return std::move(*stack);
 }
 
-}  // namespace
-
-std::vector<std::string_view> stack_names() {
-  std::vector<std::string_view> names;
-  for (const LibraryFile& file : stack_files()) names.push_back(file.name);
-  return names;
-}
-
-Stack chosen_stack(const std::string& json) {
-  if (json.empty()) return {};
+Stack read_choice(const std::string& json) {
   const JsonNode value = read_json(json, stack_root);
   const bool is_text = value.is(JsonNode::Kind::string);
   const JsonNode* named = is_text ? &value : value.find("name");
@@ -47,6 +39,21 @@ Stack chosen_stack(const std::string& json) {
   JsonNode whole = read_json(found->text, stack_root);
   if (!is_text) apply_changes(whole, value, stack_root);
   return read_stack(whole);
+}
+
+}  // namespace
+
+std::vector<std::string_view> stack_names() {
+  std::vector<std::string_view> names;
+  for (const LibraryFile& file : stack_files()) names.push_back(file.name);
+  return names;
+}
+
+Stack chosen_stack(const std::string& json) {
+  if (json.empty()) return {};
+  thread_local std::pair<std::string, Stack> last;  // a search asks for one again and again
+  if (last.first != json) last = {json, read_choice(json)};
+  return last.second;
 }
 
 std::string stack_choice(const std::string& name) {

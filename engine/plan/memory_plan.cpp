@@ -210,6 +210,12 @@ ArenaLayout plan_memory(const Program& program, const Graph& graph, int threads,
   return arena;
 }
 
+ArenaLayout plan_memory_unpacked(const Program& program, const Graph& graph, int threads, int stage) {
+  ArenaLayout arena = assign_buffers(program, graph, threads, stage);
+  arena.bytes = live_peak(arena.buffers, arena.length).bytes;
+  return arena;
+}
+
 MemoryPeak memory_peak(const ArenaLayout& arena) {
   const LivePeak live = live_peak(arena.buffers, arena.length);
   MemoryPeak peak{{}, live.bytes};

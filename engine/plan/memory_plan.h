@@ -14,6 +14,8 @@ namespace shardscope {
 // end. What adds up over microbatches is there from the beginning. What a microbatch keeps while others run has as many
 // slots as there are microbatches that keep it at a time.
 ArenaLayout plan_memory(const Program& program, const Graph& graph, int threads, int stage = 0);
+// Without offsets; its bytes are the least that any packing needs.
+ArenaLayout plan_memory_unpacked(const Program& program, const Graph& graph, int threads, int stage = 0);
 
 // The same without offsets: buffers alone.
 ArenaLayout assign_buffers(const Program& program, const Graph& graph, int threads, int stage = 0);

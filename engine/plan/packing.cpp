@@ -77,6 +77,9 @@ class Gaps {
   std::pmr::set<std::pair<int64_t, int64_t>> by_size_{&nodes_};
 };
 
+// An arena that is larger than the peak by no more than this part of it is as good as the peak.
+constexpr int64_t parts_above_peak = 10000;
+
 // Which of the buffers that come together is placed first.
 enum class First { largest, longest };
 
@@ -173,8 +176,9 @@ int64_t pack(std::vector<Buffer>& buffers, int length) {
   int64_t best = Packing(buffers, peak.position, First::largest).run();
   const std::pair<int, First> further[] = {
       {peak.position, First::longest}, {0, First::longest}, {0, First::largest}, {length - 1, First::largest}};
+  const int64_t good = peak.bytes + peak.bytes / parts_above_peak;
   for (const auto& [position, first] : further) {
-    if (best == peak.bytes) break;
+    if (best <= good) break;
     std::vector<Buffer> others = buffers;
     const int64_t bytes = Packing(others, position, first).run();
     if (bytes < best) best = bytes, buffers = std::move(others);

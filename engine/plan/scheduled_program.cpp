@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <future>
 #include <limits>
+#include <optional>
 
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/overlap_schedule.h"
@@ -12,17 +13,32 @@ namespace shardscope {
 
 namespace {
 
-ScheduledProgram as_ordered(Program& program, const ScheduleProblem& problem) {
+Simulation simulated(const Program& program, const ScheduleProblem& problem) {
+  const auto run = problem.totals_only ? simulate_totals : simulate;
+  return run(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds, problem.streams);
+}
+
+std::vector<ArenaLayout> arenas_of(const Program& program, const ScheduleProblem& problem) {
+  const auto plan = problem.packs ? plan_memory : plan_memory_unpacked;
+  std::vector<ArenaLayout> arenas;
+  for (int stage = 0; stage < program.stages; ++stage)
+    arenas.push_back(plan(program, problem.graph, problem.threads, stage));
+  return arenas;
+}
+
+// Nothing where it takes `limit` seconds or more and that is known before memory is planned. Those who want totals
+// alone make many plans at a time, and others wait for one.
+std::optional<ScheduledProgram> as_ordered(Program& program, const ScheduleProblem& problem, double limit) {
   ScheduledProgram scheduled;
   size_channels(program, problem.graph, problem.mesh, problem.seconds, problem.streams);
-  const auto run = problem.totals_only ? simulate_totals : simulate;
-  // Those who want totals alone make many plans at a time.
-  std::future<Simulation> simulation =
-      std::async(problem.totals_only ? std::launch::deferred : std::launch::async, [&] {
-        return run(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds, problem.streams);
-      });
-  for (int stage = 0; stage < program.stages; ++stage)
-    scheduled.arenas.push_back(plan_memory(program, problem.graph, problem.threads, stage));
+  if (problem.totals_only) {
+    scheduled.simulation = simulated(program, problem);
+    if (scheduled.simulation.seconds >= limit) return {};
+    scheduled.arenas = arenas_of(program, problem);
+    return scheduled;
+  }
+  std::future<Simulation> simulation = std::async(std::launch::async, [&] { return simulated(program, problem); });
+  scheduled.arenas = arenas_of(program, problem);
   scheduled.simulation = simulation.get();
   return scheduled;
 }
@@ -32,7 +48,7 @@ ScheduledProgram as_ordered(Program& program, const ScheduleProblem& problem) {
 int64_t ScheduledProgram::arena_bytes() const { return largest_arena_bytes(arenas); }
 
 ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
-  ScheduledProgram blocking = as_ordered(program, problem);
+  ScheduledProgram blocking = *as_ordered(program, problem, std::numeric_limits<double>::infinity());
   if (problem.overlap == OverlapMode::off || !problem.streams.may_hide_communication()) return blocking;
   const int64_t least = blocking.arena_bytes(), known = problem.memory_limit_bytes;
   const bool fits_nowhere = known > 0 && least > known;
@@ -42,9 +58,10 @@ ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
     std::vector<IssueOrder> orders =
         overlapped_orders(program, problem.graph, problem.seconds, problem.streams, lookahead);
     for (size_t t = 0; t < program.tasks.size(); ++t) program.tasks[t].order = std::move(orders[t]);
-    ScheduledProgram overlapped = as_ordered(program, problem);
-    if (overlapped.arena_bytes() <= limit && overlapped.simulation.seconds < blocking.simulation.seconds)
-      return overlapped;
+    const std::optional<ScheduledProgram> overlapped = as_ordered(program, problem, blocking.simulation.seconds);
+    if (overlapped && overlapped->arena_bytes() <= limit &&
+        overlapped->simulation.seconds < blocking.simulation.seconds)
+      return *overlapped;
   }
   for (Task& task : program.tasks) task.order = {};
   program.channels = channels;

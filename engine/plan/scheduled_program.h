@@ -27,6 +27,7 @@ struct ScheduleProblem {
   int64_t memory_limit_bytes = 0;  // of a device; 0: not known
   OverlapMode overlap = OverlapMode::automatic;
   bool totals_only = false;  // of the simulation (simulation_totals.h)
+  bool packs = true;         // arenas; else buffers have no offsets, and an arena's bytes are those of its peak
 };
 
 // Sizes the program's channels and chooses the order of each of its tasks, which lowering gave in blocking form: with
