@@ -45,7 +45,7 @@ class ModelFile {
   ModelFile(const std::string& out, const std::string& config)
       : path_(std::filesystem::absolute(std::filesystem::path(out).replace_extension(".config.json"))
                   .lexically_normal()) {
-    check_output(out, Existing::refuse, {});
+    check_late_output(out, Existing::refuse, {});
     write_new_file(path_.string(), config);
   }
   ~ModelFile() {

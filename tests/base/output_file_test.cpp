@@ -43,6 +43,51 @@ class OutputFileTest : public QObject {
     QCOMPARE(text(path("new")), std::string("a\n"));
   }
 
+  void a_new_file_is_whole_and_takes_the_place_of_none() {
+    const auto code_of = [&](const char* name) {
+      try {
+        write_new_file(path(name), "new\n");
+      } catch (const Failure& failure) {
+        return failure.errors().front().place.file == path(name) ? failure.errors().front().code : "elsewhere";
+      }
+      return std::string();
+    };
+    write(path("whole.part"), "of another run\n");
+    QCOMPARE(code_of("whole"), std::string());
+    QCOMPARE(text(path("whole")), std::string("new\n"));
+    QCOMPARE(text(path("whole.part")), std::string("of another run\n"));
+    write(path("whole_taken"), "old\n");
+    std::filesystem::create_symlink(path("whole_nowhere"), path("whole_dangling"));
+    std::filesystem::create_directory(path("whole_folder"));
+    for (const char* name : {"whole_taken", "whole_dangling", "whole_folder"})
+      QCOMPARE(code_of(name), std::string("file_exists"));
+    QCOMPARE(text(path("whole_taken")), std::string("old\n"));
+    QCOMPARE(code_of("none/x"), std::string("unwritable_file"));
+    write_new_file("/dev/null", "text");
+    for (const char* name :
+         {"whole.part.2", "whole_taken.part", "whole_dangling.part", "whole_folder.part", "whole_nowhere"})
+      QVERIFY2(!std::filesystem::exists(std::filesystem::symlink_status(path(name))), name);
+  }
+
+  void what_is_written_late_is_refused_early_where_there_is_no_folder_for_it() {
+    const auto code_of = [](const std::string& path, Existing existing) {
+      try {
+        check_late_output(path, existing, {});
+      } catch (const Failure& failure) {
+        return failure.errors().front().code;
+      }
+      return std::string();
+    };
+    write(path("late"), "old\n");
+    QCOMPARE(code_of(path("late"), Existing::overwrite), std::string());
+    QCOMPARE(code_of(path("late"), Existing::refuse), std::string("file_exists"));
+    QCOMPARE(code_of(path("later"), Existing::refuse), std::string());
+    QCOMPARE(code_of(path("late/x"), Existing::refuse), std::string("unwritable_file"));
+    QCOMPARE(code_of(path("no/x"), Existing::refuse), std::string("unwritable_file"));
+    for (const char* stream : {"-", "/dev/null", "/dev/stdout"})
+      QCOMPARE(code_of(stream, Existing::refuse), std::string());
+  }
+
   void an_existing_file_is_refused_appended_to_or_emptied_as_asked() {
     write(path("old"), "old\n");
     QCOMPARE(code(path("old"), Existing::refuse), std::string("file_exists"));

@@ -1,8 +1,11 @@
+#include <sys/resource.h>
+
 #include <QDir>
 #include <QFile>
 #include <QJsonDocument>
 #include <QTemporaryDir>
 #include <QtTest>
+#include <csignal>
 
 #include "engine/export/export_kind.h"
 #include "tests/cli/program.h"
@@ -131,6 +134,48 @@ class StrategyTest : public QObject {
     QVERIFY(read.open(QIODevice::ReadOnly));
     QCOMPARE(QString::fromUtf8(read.readAll()), printed.output);
     QVERIFY(read.remove());
+  }
+
+  // Nothing can be written to a file, as on a full disk.
+  void a_file_is_written_whole_or_not_at_all_data() {
+    QTest::addColumn<QStringList>("command");  // OUT is the file that it writes
+    const QString file = folder_.filePath("run.json");
+    for (const ExportKind& kind : strategy_kinds()) {
+      const QString name = QString::fromStdString(kind.name);
+      QTest::newRow(kind.name.c_str()) << QStringList{"export", file, "--to", name, "OUT"};
+    }
+    QTest::newRow("csv") << QStringList{"export", file, "--to", "csv", "OUT"};
+    QTest::newRow("expand") << QStringList{"expand", file, "OUT"};
+    QTest::newRow("new") << QStringList{"new", SHARDSCOPE_SOURCE_DIR "/presets/models/llama_tiny", "OUT"};
+    QTest::newRow("lint") << QStringList{"lint", file, "--write", "OUT"};
+    QTest::newRow("search") << QStringList{"search", preset("llama_tiny"), "--devices", "1", "--write", "OUT"};
+  }
+  void a_file_is_written_whole_or_not_at_all() {
+    QFETCH(QStringList, command);
+    QVERIFY(!written(R"("strategy": {"data": 2})").isEmpty());
+    const QString out = folder_.filePath("out.json");
+    command.replaceInStrings("OUT", out);
+    const auto run = [&](bool is_full) {
+      QProcess process;
+      if (is_full) {
+        process.setChildProcessModifier([] {
+          const rlimit none{0, 0};
+          ::signal(SIGXFSZ, SIG_IGN);
+          ::setrlimit(RLIMIT_FSIZE, &none);
+        });
+      }
+      process.start(QCoreApplication::applicationFilePath(), command);
+      return finish(process);
+    };
+    const ProgramResult full = run(true);
+    QCOMPARE(full.code, exit_bad_input);
+    QVERIFY2(full.errors.contains(out + ": cannot write: "), qPrintable(full.errors));
+    QCOMPARE(QDir(folder_.path()).entryList(QDir::Files | QDir::Hidden), (QStringList{"run.json"}));
+    const ProgramResult again = run(false);
+    QVERIFY2(again.code <= 1 && QFile::exists(out), qPrintable(again.errors));
+    const ProgramResult refused = run(false);
+    QVERIFY2(refused.code == exit_bad_input && refused.errors.contains(out + ": "), qPrintable(refused.errors));
+    QVERIFY(QFile::remove(out));
   }
 
   void utilisation_cost_and_range_are_said_of_devices_of_their_own() {
