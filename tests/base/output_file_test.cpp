@@ -52,20 +52,20 @@ class OutputFileTest : public QObject {
       }
       return std::string();
     };
-    write(path("whole.part"), "of another run\n");
-    QCOMPARE(code_of("whole"), std::string());
-    QCOMPARE(text(path("whole")), std::string("new\n"));
-    QCOMPARE(text(path("whole.part")), std::string("of another run\n"));
-    write(path("whole_taken"), "old\n");
-    std::filesystem::create_symlink(path("whole_nowhere"), path("whole_dangling"));
-    std::filesystem::create_directory(path("whole_folder"));
-    for (const char* name : {"whole_taken", "whole_dangling", "whole_folder"})
+    write(path("once.part"), "of another run\n");
+    QCOMPARE(code_of("once"), std::string());
+    QCOMPARE(text(path("once")), std::string("new\n"));
+    QCOMPARE(text(path("once.part")), std::string("of another run\n"));
+    write(path("once_taken"), "old\n");
+    std::filesystem::create_symlink(path("once_nowhere"), path("once_dangling"));
+    std::filesystem::create_directory(path("once_folder"));
+    for (const char* name : {"once_taken", "once_dangling", "once_folder"})
       QCOMPARE(code_of(name), std::string("file_exists"));
-    QCOMPARE(text(path("whole_taken")), std::string("old\n"));
+    QCOMPARE(text(path("once_taken")), std::string("old\n"));
     QCOMPARE(code_of("none/x"), std::string("unwritable_file"));
     write_new_file("/dev/null", "text");
     for (const char* name :
-         {"whole.part.2", "whole_taken.part", "whole_dangling.part", "whole_folder.part", "whole_nowhere"})
+         {"once.part.2", "once_taken.part", "once_dangling.part", "once_folder.part", "once_nowhere"})
       QVERIFY2(!std::filesystem::exists(std::filesystem::symlink_status(path(name))), name);
   }
 
@@ -78,11 +78,11 @@ class OutputFileTest : public QObject {
       }
       return std::string();
     };
-    write(path("late"), "old\n");
-    QCOMPARE(code_of(path("late"), Existing::overwrite), std::string());
-    QCOMPARE(code_of(path("late"), Existing::refuse), std::string("file_exists"));
-    QCOMPARE(code_of(path("later"), Existing::refuse), std::string());
-    QCOMPARE(code_of(path("late/x"), Existing::refuse), std::string("unwritable_file"));
+    write(path("early"), "old\n");
+    QCOMPARE(code_of(path("early"), Existing::overwrite), std::string());
+    QCOMPARE(code_of(path("early"), Existing::refuse), std::string("file_exists"));
+    QCOMPARE(code_of(path("earlyr"), Existing::refuse), std::string());
+    QCOMPARE(code_of(path("early/x"), Existing::refuse), std::string("unwritable_file"));
     QCOMPARE(code_of(path("no/x"), Existing::refuse), std::string("unwritable_file"));
     for (const char* stream : {"-", "/dev/null", "/dev/stdout"})
       QCOMPARE(code_of(stream, Existing::refuse), std::string());
