@@ -81,7 +81,7 @@ class OutputFileTest : public QObject {
     write(path("early"), "old\n");
     QCOMPARE(code_of(path("early"), Existing::overwrite), std::string());
     QCOMPARE(code_of(path("early"), Existing::refuse), std::string("file_exists"));
-    QCOMPARE(code_of(path("earlyr"), Existing::refuse), std::string());
+    QCOMPARE(code_of(path("early_other"), Existing::refuse), std::string());
     QCOMPARE(code_of(path("early/x"), Existing::refuse), std::string("unwritable_file"));
     QCOMPARE(code_of(path("no/x"), Existing::refuse), std::string("unwritable_file"));
     for (const char* stream : {"-", "/dev/null", "/dev/stdout"})
