@@ -162,7 +162,7 @@ void add_export(CLI::App& app, CommandLine& line) {
       app.add_subcommand("export", "Write a plan or a recorded run as a table, picture, trace, program or folder");
   auto arguments = std::make_shared<ExportArguments>();
   arguments->run_file.add_to(*command, false);
-  command->add_option("OUT", arguments->out, "file or folder to write; - for standard output");
+  command->add_option("OUT", arguments->out, "file or folder to write; - for standard output")->transform(output_name);
   command->add_option("--to", arguments->kind, "what to write, see below")->type_name("KIND");
   command->add_option("--page", arguments->page, "which picture or table")->type_name("PAGE");
   command

@@ -128,8 +128,9 @@ void add_lint(CLI::App& app, CommandLine& line) {
   command->add_option("--rule", arguments->rules, "look for this alone; several times: for these")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  CLI::Option* out =
-      command->add_option("--write", arguments->out, "fix all, and write the run file to OUT")->type_name("OUT");
+  CLI::Option* out = command->add_option("--write", arguments->out, "fix all, and write the run file to OUT")
+                         ->type_name("OUT")
+                         ->transform(output_name);
   command->add_flag("--in-place", arguments->in_place, "fix all, and write the run file where it is")->excludes(out);
   command->add_flag("--force", arguments->force, "--write over a file that exists");
   command->add_flag("--json", arguments->as_json, "for scripts");

@@ -256,7 +256,7 @@ void add_search(CLI::App& app, CommandLine& line) {
       ->check(CLI::Range(1, 256));
   command->add_flag("--json", arguments->as_json, "the same for scripts");
   CLI::Option* write = command->add_option("--write", arguments->write, "run file to write, with the fastest strategy");
-  write->type_name("OUT");
+  write->type_name("OUT")->transform(output_name);
   command->add_option("--candidate", arguments->candidate, "write this one of the fastest instead")
       ->type_name("K")
       ->check(CLI::Range(1, 10))

@@ -178,6 +178,42 @@ class StrategyTest : public QObject {
     QVERIFY(QFile::remove(out));
   }
 
+  // Also where that is a regular file, which these names cannot be opened as.
+  void dev_stdout_is_standard_output_whatever_that_is_data() {
+    QTest::addColumn<QStringList>("command");  // OUT is the file that it writes
+    const QString file = folder_.filePath("run.json");
+    for (const auto* kinds : {&export_kinds(), &strategy_kinds()}) {
+      for (const ExportKind& kind : *kinds) {
+        const QString name = QString::fromStdString(kind.name);
+        if (!kind.extension.empty() && !kind.needs_run && !kind.is_picture)
+          QTest::newRow(kind.name.c_str()) << QStringList{"export", file, "--to", name, "OUT"};
+      }
+    }
+    QTest::newRow("expand") << QStringList{"expand", file, "OUT"};
+    QTest::newRow("new") << QStringList{"new", SHARDSCOPE_SOURCE_DIR "/presets/models/llama_tiny", "OUT"};
+    QTest::newRow("lint") << QStringList{"lint", file, "--write", "OUT"};
+  }
+  void dev_stdout_is_standard_output_whatever_that_is() {
+    QFETCH(QStringList, command);
+    QVERIFY(!written(R"("strategy": {"data": 2})").isEmpty());
+    const auto output = [&](const char* name) {
+      QStringList named = command;
+      named.replaceInStrings("OUT", name);
+      QProcess process;
+      const QString out = folder_.filePath("out");
+      process.setStandardOutputFile(out);
+      process.start(QCoreApplication::applicationFilePath(), named);
+      const ProgramResult result = finish(process);
+      QFile file(out);
+      const QByteArray text = file.open(QIODevice::ReadOnly) ? file.readAll() : result.errors.toUtf8();
+      file.remove();
+      return text;
+    };
+    const QByteArray usual = output("-");
+    QVERIFY(!usual.isEmpty());
+    for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) QCOMPARE(output(name), usual);
+  }
+
   void utilisation_cost_and_range_are_said_of_devices_of_their_own() {
     const QString file = written(R"("strategy": {"data": 2, "tensor": 2},
 "machine": {"name": "dgx_h100", "price_per_device_hour": 2}, "stack": "megatron")");
