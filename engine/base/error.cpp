@@ -15,8 +15,9 @@ constexpr size_t longest_written = 200;  // no person means another name by a lo
 constexpr size_t most_listed = 24;
 
 std::string shortened(std::string text) {
-  if (text.size() <= longest_line) return text;
-  return text.substr(0, longest_line) + " ... (" + std::to_string(text.size()) + " characters)";
+  const std::string_view first = first_characters(text, longest_line);
+  if (first.size() == text.size()) return text;
+  return std::string(first) + " ... (" + std::to_string(text.size()) + " characters)";
 }
 
 }  // namespace

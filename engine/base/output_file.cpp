@@ -22,6 +22,33 @@ namespace {
 
 bool is_same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
+// A file that is made, and is gone with this unless it has another name by then. `reported`: the path that a person
+// gave.
+class NewFile {
+ public:
+  NewFile(std::string path, const std::string& reported)
+      : path_(std::move(path)),
+        descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666)) {
+    if (descriptor_ < 0) fail_to_write(reported, errno);
+  }
+  ~NewFile() {
+    struct stat own {
+    }, named{};
+    const bool is_named = ::fstat(descriptor_, &own) == 0 && ::lstat(path_.c_str(), &named) == 0;
+    if (is_named && is_same_file(own, named)) ::unlink(path_.c_str());
+    ::close(descriptor_);
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
 // Gives the flags with which open() meets no other file than the one that was looked at.
 int check_existing(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
   if (path == standard_stream) return 0;
@@ -130,11 +157,23 @@ void close_file(OutputFile file, const std::string& path) {
 }
 
 void write_new_file(const std::string& path, std::string_view text) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail_to_write(path, errno);
-  OutputFile file(::fdopen(descriptor, "we"));
+  if (is_stream(path)) {
+    OutputFile stream = open_output(path, Existing::refuse, {});
+    put(stream.get(), text, path);
+    return close_file(std::move(stream), path);
+  }
+  struct stat there {};
+  if (::lstat(path.c_str(), &there) == 0) fail("file_exists", path, "this exists", "another name");
+  const NewFile part(free_name(WholeFile::part_of(path)), path);
+  OutputFile file(::fdopen(::fcntl(part.descriptor(), F_DUPFD_CLOEXEC, 0), "we"));
+  if (!file) fail_to_write(path, errno);
   put(file.get(), text, path);
   close_file(std::move(file), path);
+  // Linked where the file system has no such call: a link never takes the place of a file.
+  if (::renameat2(AT_FDCWD, part.path().c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return;
+  if (errno == EINVAL && ::link(part.path().c_str(), path.c_str()) == 0) return;
+  if (errno == EEXIST) fail("file_exists", path, "the file has come to be meanwhile", "another name");
+  fail_to_write(path, errno);
 }
 
 WholeFile::WholeFile(std::string path, Existing existing, const std::vector<std::string>& inputs, int64_t bytes)
@@ -205,6 +244,14 @@ bool is_stream(const std::string& path) {
 
 void check_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
   check_existing(path, existing, inputs);
+}
+
+void check_late_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
+  check_output(path, existing, inputs);
+  if (is_stream(path)) return;
+  const std::string::size_type slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) fail_to_write(path, errno);
 }
 
 OutputFile open_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {

@@ -21,10 +21,13 @@ using OutputFile = std::unique_ptr<std::FILE, CloseFile>;
 
 // Throws Failure (unwritable_file) at the path, with the system's words for the error number.
 [[noreturn]] void fail_to_write(const std::string& path, int error);
-// Writes all of the text, closes the file, makes a file of the text where none is yet; `path` is the one that a person
-// gave. All throw as fail_to_write().
+// Writes all of the text, closes the file; `path` is the one that a person gave. Both throw as fail_to_write().
 void put(std::FILE* file, std::string_view text, const std::string& path);
 void close_file(OutputFile file, const std::string& path);
+
+// Makes a file of the text where none is yet, whole or not at all: it is written beside its name, and gets that when it
+// is done. A pipe, a device or standard output takes the text. Throws as fail_to_write(), or file_exists: what is there
+// stays, also what came meanwhile.
 void write_new_file(const std::string& path, std::string_view text);
 
 // A pipe, a terminal, /dev/null, standard output ("-"): what is written to is not kept there.
@@ -32,6 +35,8 @@ bool is_stream(const std::string& path);
 
 // What open_output() throws of what is at the path, without opening it.
 void check_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
+// The same before long work, whose file is written at its end: its folder must be one that can be written to, too.
+void check_late_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
 
 // A file that is there whole or not at all: written under the name PATH.part, which has room for `bytes` from the
 // start, and given its own name when it is done. What somebody has put at that name meanwhile is neither kept nor

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace shardscope {
@@ -67,5 +68,11 @@ std::string shown(std::string_view text, bool keep_newlines) {
 std::string printable(std::string_view text) { return shown(text, false); }
 
 std::string printable_lines(std::string_view text) { return shown(text, true); }
+
+std::string_view first_characters(std::string_view text, size_t count) {
+  size_t end = 0;
+  for (; count > 0 && end < text.size(); --count) end += std::max<size_t>(first_character(text.substr(end)).bytes, 1);
+  return text.substr(0, end);
+}
 
 }  // namespace shardscope

@@ -13,4 +13,7 @@ std::string printable(std::string_view text);
 // The same for a text of lines: newlines stay.
 std::string printable_lines(std::string_view text);
 
+// The first `count` characters of a text in UTF-8; all of it where it has no more.
+std::string_view first_characters(std::string_view text, size_t count);
+
 }  // namespace shardscope

@@ -24,6 +24,11 @@ void put(std::FILE* file, const std::string& text) {
 
 }  // namespace
 
+std::string output_name(const std::string& path) {
+  const bool is_standard = path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
+  return is_standard ? std::string(standard_stream) : path;
+}
+
 void set_up_process() {
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may grow no further is an error of write()
   ::umask(::umask(S_IRWXG | S_IRWXO) & (S_IRWXG | S_IRWXO));

@@ -1,11 +1,16 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace shardscope {
 
 // The file name that means standard input, or output.
 inline constexpr std::string_view standard_stream = "-";
+
+// "-" for other names of standard output (/dev/stdout): where that is a regular file they cannot be opened as it is.
+// Else the path.
+std::string output_name(const std::string& path);
 
 // First thing in a main(). Opens /dev/null in the place of each of standard input, output and error that is closed, so
 // that no file or socket opened later takes its number and is then written to as if it were that. And files that this

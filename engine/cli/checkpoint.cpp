@@ -157,7 +157,9 @@ void add_parameter_export(CLI::App& command, CommandLine& line) {
   CLI::App* export_command = command.add_subcommand(
       "export", "Write all parameters, whole, to one safetensors file, as `train --parameters` does");
   export_command->add_option("DIR", arguments->path, "DIR/step_..., or a folder: its newest checkpoint")->required();
-  export_command->add_option("OUT", arguments->out, "new safetensors file, or - for standard output")->required();
+  export_command->add_option("OUT", arguments->out, "new safetensors file, or - for standard output")
+      ->required()
+      ->transform(output_name);
   export_command->add_flag("--force", arguments->force, "lose what is in a file that exists");
   export_command->add_flag("--huggingface", arguments->huggingface,
                            "a new folder that transformers loads: config, weights, files of the tokenizer");

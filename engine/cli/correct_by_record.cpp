@@ -41,7 +41,7 @@ void save(const Machine& machine, const std::filesystem::path& path) {
 int correct_by_record(const CorrectionArguments& arguments) {
   const ExportSource source = recorded_source(arguments.record);
   const Plan& plan = *source.plan;
-  if (!arguments.out.empty()) check_output(arguments.out, Existing::refuse, source.inputs);
+  if (!arguments.out.empty()) check_late_output(arguments.out, Existing::refuse, source.inputs);
   if (arguments.keep && plan.ranks_per_host.size() > 1) {
     throw Failure(Error{"bad_argument", "the run went over several hosts, and this host's machine has one",
                         at_argument("--keep"), "--out FILE, and name it by --machine"});

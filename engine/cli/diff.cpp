@@ -77,12 +77,16 @@ void add_diff(CLI::App& app, CommandLine& line) {
           "first is left out), and measured time by cause.")
       .table("Keys of diff --json",
              {{"seconds_per_step", "`before` and `after`, predicted"},
-              {"settings, shardings", "what of the run files and of the arrays' layouts differs: `before`, `after`"},
+              {"settings, shardings",
+               "what of the run files and of the arrays' layouts differs: `before`, `after`; `count` of arrays that "
+               "differ so"},
               {"times", "seconds of a step by `cause`: `before`, `after`, `note`"},
               {"hidden", "seconds in which communication runs beside computation by `cause`: `before`, `after`"},
               {"memory", "bytes by `category`: `before`, `after`"},
               {"collectives", "`name`, `what` (added, removed, larger, smaller), counts and bytes sent in a step"},
-              {"measured", "of recorded runs: step times (`mean_ms`, `half_width_ms`), `metrics`, `times` by cause"}})
+              {"measured",
+               "of recorded runs: step times (`mean_ms`, `half_width_ms`: null of fewer than two steps), `metrics`, "
+               "`times` by cause"}})
       .example("shardrun diff before.json after.json", "what an edit changes in time and memory")
       .example("shardrun diff run_1 run_2", "which of two recorded runs is faster, and where");
   command->callback([&line, arguments] { line.action = [arguments] { return diff_command(*arguments); }; });

@@ -34,8 +34,18 @@ std::string table_of(const std::string& heading, std::vector<TextTable::Column> 
 }
 
 std::string interval_text(const MeanInterval& interval) {
-  return fmt::format("{:.4g} +- {:.2g} ms over {}", interval.mean, interval.half_width,
-                     counted(interval.count, "step"));
+  const std::string range = interval.half_width ? fmt::format(" +- {:.2g}", *interval.half_width) : "";
+  return fmt::format("{:.4g}{} ms over {}", interval.mean, range, counted(interval.count, "step"));
+}
+
+// How much longer a step of B takes, and whether that is certain.
+std::string change_text(const MeanInterval& change) {
+  if (!change.half_width) {
+    return fmt::format("B - A: {:+.3g} ms a step: too few steps to tell a difference from chance\n\n", change.mean);
+  }
+  const bool is_clear = std::abs(change.mean) > *change.half_width;
+  return fmt::format("B - A: {:+.3g} +- {:.2g} ms a step (95 %): {}\n\n", change.mean, *change.half_width,
+                     is_clear ? (change.mean > 0 ? "B is slower" : "B is faster") : "no difference is shown");
 }
 
 std::string measured_text(const DiffReport& report) {
@@ -44,10 +54,7 @@ std::string measured_text(const DiffReport& report) {
   if (report.after_ms) text += fmt::format("B measured {}\n", interval_text(*report.after_ms));
   if (!report.runs) return text.empty() ? text : text + "\n";
   const RunDifference& runs = *report.runs;
-  const MeanInterval& change = runs.difference_ms;
-  const bool is_clear = std::abs(change.mean) > change.half_width;
-  text += fmt::format("B - A: {:+.3g} +- {:.2g} ms a step (95 %): {}\n\n", change.mean, change.half_width,
-                      is_clear ? (change.mean > 0 ? "B is slower" : "B is faster") : "no difference is shown");
+  text += change_text(runs.difference_ms);
   text += table_of(fmt::format("Metrics of {} that both have", counted(runs.steps, "step")),
                    {{"Metric"},
                     {"A", Align::right},
@@ -75,7 +82,9 @@ std::string measured_text(const DiffReport& report) {
 }
 
 Json interval_json(const MeanInterval& interval) {
-  return {{"count", interval.count}, {"mean_ms", interval.mean}, {"half_width_ms", interval.half_width}};
+  return {{"count", interval.count},
+          {"mean_ms", interval.mean},
+          {"half_width_ms", interval.half_width ? Json(*interval.half_width) : Json(nullptr)}};
 }
 
 Json runs_json(const RunDifference& runs) {
@@ -144,6 +153,7 @@ std::string diff_json(const DiffReport& report) {
   for (const PlanDifference::Layout& layout : plans.layouts) {
     layouts.push_back({{"array", layout.array},
                        {"parameter", layout.is_parameter},
+                       {"count", layout.count},
                        {"before", or_null(layout.before)},
                        {"after", or_null(layout.after)}});
   }

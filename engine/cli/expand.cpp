@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/written_run_file.h"
@@ -11,7 +12,7 @@ void add_expand(CLI::App& app, CommandLine& line) {
   auto arguments = std::make_shared<RunFileArguments>();
   auto out = std::make_shared<std::string>("-");
   arguments->add_to(*command);
-  command->add_option("OUT", *out, "run file to write; without it, or -, standard output");
+  command->add_option("OUT", *out, "run file to write; without it, or -, standard output")->transform(output_name);
   line.help(command)
       .paragraph(
           "The run file with what its strategy stands for in its place (docs/run-file.md). Its plan is the same, "

@@ -17,10 +17,8 @@
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/text_table.h"
 #include "engine/compile/compile.h"
-#include "engine/config/write.h"
 #include "engine/export/export_kind.h"
 #include "engine/export/headless.h"
-#include "engine/export/strategy_format.h"
 
 namespace shardscope {
 
@@ -47,17 +45,30 @@ struct ExportArguments {
                           at_argument("--trace " + trace),
                           "'shardrun train FILE --record DIR' records a run; export DIR then"});
     }
-    const RunConfig config = hosts.with_hosts(machine.with_machine(run_file.load()));
+    const RunConfig own = run_file.load();
+    const RunConfig config = with_plan ? hosts.with_hosts(machine.with_machine(own)) : own;
     std::vector<std::string> inputs = run_file.inputs(config);
     if (!with_plan) return {nullptr, {}, std::move(inputs), config};
     auto plan = std::make_shared<Plan>(compile(run_file.request(config), stop));
     return {std::move(plan), {}, std::move(inputs), {}};
   }
   ExportChoice choice() const { return {page, trace_choice(trace), picture_size(size)}; }
+
+  // What is written without a plan depends on no machine.
+  void refuse_unused(const ExportKind& of) const {
+    if (of.needs_plan) return;
+    for (const auto& [option, value] :
+         {std::pair{"--machine", machine.name}, {"--hosts", hosts.list}, {"--hostfile", hosts.file}}) {
+      if (value.empty()) continue;
+      throw Failure(Error{"bad_argument", fmt::format("{} is the same for every machine", of.name),
+                          at_argument(fmt::format("{} {}", option, value)), "leave it out"});
+    }
+  }
 };
 
 int export_file(const ExportArguments& arguments) {
   const ExportKind& kind = find_export_kind(arguments.kind);
+  arguments.refuse_unused(kind);
   const CancelOnSignal cancel;
   try {
     Exported exported;
@@ -77,29 +88,20 @@ int export_file(const ExportArguments& arguments) {
                      exported.notes.empty() ? "" : fmt::format("{}, ", fmt::join(exported.notes, ", ")), seconds));
     return exit_ok;
   } catch (const Cancelled&) {
-  } catch (const Failure&) {
-    if (cancel.first() == 0) throw;  // else a call that the signal interrupted
+  } catch (const Failure& failure) {
+    // Else a call that the signal interrupted.
+    if (cancel.first() == 0) throw Failure(arguments.run_file.located(failure.errors()));
   }
   say(fmt::format("{}: cancelled; nothing was written", arguments.out));
   return exit_by_signal + cancel.first();
 }
 
-int export_strategy(const ExportArguments& arguments, const StrategyFormat& format) {
-  const RunConfig config = arguments.run_file.load();
-  std::string text;
-  try {
-    text = format.write(portable_strategy(config));
-  } catch (const Failure& failure) {
-    throw Failure(arguments.run_file.located(failure.errors()));
-  }
-  if (arguments.out == "-") print_lines(text);
-  else if (arguments.force) replace_file(arguments.out, text);
-  else write_new_file(arguments.out, text);
-  return exit_ok;
-}
-
 int export_command(const ExportArguments& arguments) {
   if (!arguments.check.empty()) {
+    if (!arguments.run_file.file.empty() || !arguments.kind.empty()) {
+      throw Failure(Error{"bad_argument", "a folder is verified, and nothing is exported",
+                          at_argument("--check " + arguments.check), "shardrun export --check FOLDER alone"});
+    }
     print_lines(check_headless(arguments.check) + "\n");
     return exit_ok;
   }
@@ -107,7 +109,6 @@ int export_command(const ExportArguments& arguments) {
     throw Failure(Error{"bad_argument", "a run file or a recorded run, a kind and a place to write to are needed",
                         at_argument("export"), "shardrun export FILE --to KIND OUT, or --check FOLDER"});
   }
-  if (const StrategyFormat* format = find_strategy_format(arguments.kind)) return export_strategy(arguments, *format);
   return export_file(arguments);
 }
 
@@ -122,11 +123,9 @@ void describe_export(HelpText& help) {
     for (const std::string& page : kind.pages)
       if (std::ranges::find(pages, page) == pages.end()) pages.push_back(page);
   }
-  for (const StrategyFormat& format : strategy_formats()) {
-    kinds.emplace_back(format.name, format.what +
-                                        ", which start the run file's strategy there; what that program "
-                                        "cannot express is an error at its place");
-    names.push_back(format.name);
+  for (const ExportKind& kind : strategy_kinds()) {
+    kinds.emplace_back(kind.name, kind.what);
+    names.push_back(kind.name);
   }
   help.paragraph(
           "FILE is a run file, whose plan is written, or the folder of a recorded run. OUT is written whole or not at "
@@ -163,7 +162,7 @@ void add_export(CLI::App& app, CommandLine& line) {
       app.add_subcommand("export", "Write a plan or a recorded run as a table, picture, trace, program or folder");
   auto arguments = std::make_shared<ExportArguments>();
   arguments->run_file.add_to(*command, false);
-  command->add_option("OUT", arguments->out, "file or folder to write; - for standard output");
+  command->add_option("OUT", arguments->out, "file or folder to write; - for standard output")->transform(output_name);
   command->add_option("--to", arguments->kind, "what to write, see below")->type_name("KIND");
   command->add_option("--page", arguments->page, "which picture or table")->type_name("PAGE");
   command

@@ -64,7 +64,7 @@ std::string check_outputs(const FitArguments& arguments) {
     refuse_to_fit("--out " + arguments.out, "this host's machine is what it measured itself", "another file");
   std::vector<std::string> inputs = arguments.measurements;
   if (!file.empty()) inputs.push_back(file);
-  check_output(arguments.out, Existing::refuse, inputs);
+  check_late_output(arguments.out, Existing::refuse, inputs);
   return file;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/base/output_file.h"
+#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/written_run_file.h"
@@ -45,7 +46,7 @@ class ModelFile {
   ModelFile(const std::string& out, const std::string& config)
       : path_(std::filesystem::absolute(std::filesystem::path(out).replace_extension(".config.json"))
                   .lexically_normal()) {
-    check_output(out, Existing::refuse, {});
+    check_late_output(out, Existing::refuse, {});
     write_new_file(path_.string(), config);
   }
   ~ModelFile() {
@@ -113,7 +114,9 @@ void add_import_strategy(CLI::App& app, CommandLine& line) {
       app.add_subcommand("import", "Write a run file with the model and strategy of another program's arguments");
   auto arguments = std::make_shared<ImportArguments>();
   command->add_option("FILE", arguments->file, "what the other program was given; - for standard input")->required();
-  command->add_option("OUT", arguments->out, "run file to write; - for standard output")->required();
+  command->add_option("OUT", arguments->out, "run file to write; - for standard output")
+      ->required()
+      ->transform(output_name);
   command->add_option("--from", arguments->from, "megatron, torchtitan or maxtext")->required()->type_name("PROGRAM");
   command
       ->add_option(

@@ -50,11 +50,24 @@ std::string text_to_replace(const LintArguments& arguments) {
   return read_file(arguments.run_file.file);
 }
 
+// Of outputs what would be refused when all is found, before that.
+void check_outputs(const LintArguments& arguments, const std::vector<std::string>& inputs) {
+  if (arguments.as_json && arguments.out == standard_stream)
+    refuse_option("--json --write -", "the findings and the run file are a document each, and this would print both",
+                  "--write FILE");
+  std::error_code fault;
+  if (arguments.in_place)
+    check_late_output(fs::weakly_canonical(arguments.run_file.file, fault).string(), Existing::overwrite, {});
+  if (!arguments.out.empty())
+    check_late_output(arguments.out, arguments.force ? Existing::overwrite : Existing::refuse, inputs);
+}
+
 void write(const LintArguments& arguments, const RunConfig& config, const std::string& before,
            const std::vector<std::string>& inputs) {
   const std::string path = arguments.in_place ? arguments.run_file.file : arguments.out;
   if (path == standard_stream) return print_lines(write_run_config(config));
   const std::string text = write_run_config(with_relative_paths(config, fs::absolute(path).parent_path()));
+  if (is_stream(path)) return write_new_file(path, text);
   if (arguments.in_place) {
     if (read_file(path) != before) {
       throw Failure(Error{"changed_file", "the file was changed meanwhile, and is left as it is", in_file(path),
@@ -72,6 +85,7 @@ void write(const LintArguments& arguments, const RunConfig& config, const std::s
 int lint_command(const LintArguments& arguments) {
   const std::string before = text_to_replace(arguments);
   const RunConfig own = arguments.run_file.load();
+  check_outputs(arguments, arguments.run_file.inputs(own));
   const CancelOnSignal cancel;
   LintReport report;
   std::vector<Finding> fixed;
@@ -91,14 +105,15 @@ int lint_command(const LintArguments& arguments) {
     say(fmt::format("{}: cancelled; nothing was written", arguments.run_file.file));
     return exit_by_signal + cancel.first();
   }
+  if (arguments.as_json) print_lines(lint_json(report, fixed));
+  else if (arguments.out != standard_stream) print_lines(lint_text(report));
+  flush_lines();
   if (!fixed.empty() || !arguments.out.empty()) {
     // The machine and hosts of the command line are not the file's.
     RunConfig config = own;
     for (const Finding& finding : fixed) config = with_settings(config, finding.fix->settings);
     if (arguments.writes()) write(arguments, config, before, arguments.run_file.inputs(own));
   }
-  if (arguments.as_json) print_lines(lint_json(report, fixed));
-  else if (arguments.out != standard_stream) print_lines(lint_text(report));
   for (const Finding& finding : fixed) note(fmt::format("fixed: {}", to_string(to_error(finding))));
   return report.findings.empty() ? exit_ok : exit_failed_run;
 }
@@ -113,8 +128,9 @@ void add_lint(CLI::App& app, CommandLine& line) {
   command->add_option("--rule", arguments->rules, "look for this alone; several times: for these")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  CLI::Option* out =
-      command->add_option("--write", arguments->out, "fix all, and write the run file to OUT")->type_name("OUT");
+  CLI::Option* out = command->add_option("--write", arguments->out, "fix all, and write the run file to OUT")
+                         ->type_name("OUT")
+                         ->transform(output_name);
   command->add_flag("--in-place", arguments->in_place, "fix all, and write the run file where it is")->excludes(out);
   command->add_flag("--force", arguments->force, "--write over a file that exists");
   command->add_flag("--json", arguments->as_json, "for scripts");

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/written_run_file.h"
 #include "engine/compile/model_run.h"
@@ -14,7 +15,9 @@ void add_new(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("new", "Write a run file for a model of Hugging Face");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("FOLDER", arguments->folder, "a folder with config.json, or that file")->required();
-  command->add_option("OUT", arguments->out, "run file to write; - for standard output")->required();
+  command->add_option("OUT", arguments->out, "run file to write; - for standard output")
+      ->required()
+      ->transform(output_name);
   command->add_option("--devices", arguments->devices, "devices of its mesh")
       ->type_name("N")
       ->check(CLI::Range(1, 65536));

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "engine/base/input_file.h"
@@ -35,11 +37,34 @@ struct SearchArguments {
   std::vector<std::string> fixed, at_most;
   std::string objective = "time", write, resume;
   int64_t devices = 0, candidate = 1;
-  double seconds = 0;
+  std::optional<double> seconds;
   int threads = 0;
   bool as_json = false, heuristic = false;
 
+  // Of outputs what would be refused when all is found, before that.
+  void check_outputs(const std::vector<std::string>& inputs) const {
+    if (!write.empty()) check_late_output(write, Existing::refuse, inputs);
+    if (as_json && write == standard_stream) {
+      throw Failure(Error{"bad_argument", "the result and the run file are a document each, and this would print both",
+                          at_argument("--json --write -"), "--write FILE"});
+    }
+    if (resume.empty()) return;
+    if (is_stream(resume)) {
+      throw Failure(Error{"bad_argument", "what was learned is kept in a file", at_argument("--resume " + resume),
+                          "the name of a file"});
+    }
+    check_late_output(resume, Existing::overwrite, inputs);
+    if (!write.empty() && write != standard_stream && is_same_place(write, resume))
+      throw Failure(Error{"output_twice", "two outputs of this call would be written here", in_file(write),
+                          "another name for one of them"});
+  }
+
   SearchRequest request() const {
+    if (seconds && !(*seconds > 0 && std::isfinite(*seconds))) {
+      throw Failure(Error{"bad_argument", "a search needs time, in seconds",
+                          at_argument(fmt::format("--seconds {}", *seconds)),
+                          "such as 60; without --seconds it goes on until the result is exact"});
+    }
     const RunConfig config = machine.with_machine(run_file.load());
     SearchRequest request;
     request.devices = devices > 0 ? devices : device_count(config.mesh_axes);
@@ -49,12 +74,18 @@ struct SearchArguments {
     request.objective = objective == "memory"         ? SearchObjective::memory
                         : objective == "device_hours" ? SearchObjective::device_hours
                                                       : SearchObjective::time;
-    if (seconds > 0) request.budget_seconds = seconds;
+    request.budget_seconds = seconds;
     request.heuristic = heuristic;
     request.result_when_stopped = true;
     const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     request.threads = threads > 0 ? threads : cores;
     return request;
+  }
+
+  static bool is_same_place(const std::string& a, const std::string& b) {
+    std::error_code fault;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(a), fault) ==
+           std::filesystem::weakly_canonical(std::filesystem::absolute(b), fault);
   }
 
   static void limit(const std::string& text, SearchRequest& request) {
@@ -98,6 +129,23 @@ std::string table_of(const std::vector<Found>& list) {
   return table.text();
 }
 
+// Why there is no result.
+std::string nothing_text(const SearchResult& result) {
+  const SearchSpaceCounts& space = result.space;
+  if (space.candidates == 0)
+    return "There is no candidate: no numbers of a strategy split the model and its batch over the devices.\n";
+  if (space.open > 0) {
+    return fmt::format("Nothing was found in the time{}.\n",
+                       result.smallest_refused.empty() ? "" : "; nearest: " + result.smallest_refused);
+  }
+  if (space.illegal == space.candidates)
+    return fmt::format("All candidates were refused, the first: {}\n", result.first_refusal);
+  std::string text = "Nothing is within the limits";
+  if (!result.smallest_refused.empty()) text += "; nearest: " + result.smallest_refused;
+  else if (!result.first_refusal.empty()) text += "; the first that was refused: " + result.first_refusal;
+  return text + (text.ends_with('.') ? "\n" : ".\n");
+}
+
 std::string result_text(const SearchResult& result, const SearchRequest& request) {
   const SearchSpaceCounts& space = result.space;
   std::string text = fmt::format(
@@ -106,10 +154,7 @@ std::string result_text(const SearchResult& result, const SearchRequest& request
       counted(space.candidates, "candidate"), counted(request.devices, "device"), space.too_large, space.too_slow,
       space.dominated, space.planned, space.illegal, space.above_limit);
   text += space.open > 0 ? fmt::format("; {} open when the time was over\n", space.open) : "\n";
-  if (result.fastest.empty()) {
-    text += "Nothing is within the limits";
-    return text + (result.smallest_refused.empty() ? ".\n" : "; nearest: " + result.smallest_refused + "\n");
-  }
+  if (result.fastest.empty()) return text + nothing_text(result);
   text += "\nFastest\n" + table_of(result.fastest) + "\nFront of step time against memory\n" + table_of(result.front);
   if (result.stopped) text += "\nStopped: this is what was found so far.\n";
   return text + "\n" + conclusion_of(result, request.objective) + "\n";
@@ -136,16 +181,14 @@ void write_record(const SearchArguments& arguments, const SearchRequest& request
 
 int run_search(const SearchArguments& arguments, const std::string& commit) {
   SearchRequest request = arguments.request();
+  arguments.check_outputs(arguments.run_file.inputs(request.plan.config));
   SearchRecord record;
   if (!arguments.resume.empty()) {
     request.record = &record;
-    check_output(arguments.resume, Existing::overwrite, arguments.run_file.inputs(request.plan.config));
     if (std::filesystem::exists(arguments.resume))
       record = read_record(read_text(arguments.resume, std::numeric_limits<int64_t>::max()), request, commit,
                            arguments.resume);
   }
-  if (!arguments.write.empty())
-    check_output(arguments.write, Existing::refuse, arguments.run_file.inputs(request.plan.config));
   const CancelOnSignal cancel;
   SearchResult result;
   try {
@@ -158,13 +201,26 @@ int run_search(const SearchArguments& arguments, const std::string& commit) {
     say("cancelled; nothing was written");
     return exit_by_signal + cancel.first();
   }
-  if (request.record) write_record(arguments, request, commit);
+  if (result.space.candidates == 0) refuse_fixed(model_limits(request.plan.config), request.devices, request.fixed);
   print_lines(arguments.as_json ? search_json(result, request) : result_text(result, request));
+  flush_lines();
+  std::vector<Error> faults;
+  const auto try_to = [&](const auto& write) {
+    try {
+      write();
+    } catch (const Failure& failure) {
+      faults.insert(faults.end(), failure.errors().begin(), failure.errors().end());
+    }
+  };
+  if (request.record) try_to([&] { write_record(arguments, request, commit); });
   if (!arguments.write.empty() && !result.fastest.empty()) {
-    write_candidate(arguments, request, result);
-    if (result.stopped)
-      say(fmt::format("{}: candidate {} of what was found until then", arguments.write, arguments.candidate));
+    try_to([&] {
+      write_candidate(arguments, request, result);
+      if (result.stopped)
+        say(fmt::format("{}: candidate {} of what was found until then", arguments.write, arguments.candidate));
+    });
   }
+  if (!faults.empty()) throw Failure(faults);
   if (result.stopped) return exit_by_signal + cancel.first();
   return result.fastest.empty() ? exit_failed_run : exit_ok;
 }
@@ -200,7 +256,7 @@ void add_search(CLI::App& app, CommandLine& line) {
       ->check(CLI::Range(1, 256));
   command->add_flag("--json", arguments->as_json, "the same for scripts");
   CLI::Option* write = command->add_option("--write", arguments->write, "run file to write, with the fastest strategy");
-  write->type_name("OUT");
+  write->type_name("OUT")->transform(output_name);
   command->add_option("--candidate", arguments->candidate, "write this one of the fastest instead")
       ->type_name("K")
       ->check(CLI::Range(1, 10))
@@ -224,7 +280,10 @@ void add_search(CLI::App& app, CommandLine& line) {
           "by the gap at most. The result is the same for any number of threads. `--json` counts what `--heuristic` "
           "dropped (`space.dropped_by_heuristic`) and says whether the search was `stopped`.")
       .paragraph(
-          "The code is 1 where nothing is within the limits. Ctrl+C ends the search with what is found so far, "
+          "The code is 1 where nothing is within the limits, nothing is found in the time, or all is refused, which "
+          "the "
+          "text tells apart; a value of `--fix` that no strategy of the devices has is an error. Ctrl+C ends the "
+          "search with what is found so far, "
           "which `--write` writes, too. `--resume` keeps plans and bounds in a file, by which the same search goes on "
           "where it ended, with the result of one that was not interrupted; a file of another request is an error.")
       .example("shardrun search run.json --devices 64 --machine dgx_h100 --seconds 60", "on eight nodes, for a minute")

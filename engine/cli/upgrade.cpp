@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <vector>
 
+#include "engine/base/error.h"
 #include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/config/parse.h"
@@ -33,11 +35,19 @@ void add_upgrade(CLI::App& app, CommandLine& line) {
           "What a run file says stays the same: former names of values (`cheapest`, now `fastest`) and keys that are "
           "read "
           "but not needed (`mesh_axes`) go, keys get their order and layout, and `version` is that of this program. A "
-          "file is replaced as a whole, or stays as it is where it has a fault.")
+          "file is replaced as a whole, or stays as it is where it has a fault; the others are rewritten all the same.")
       .example("shardrun upgrade runs/*.json", "all files of a folder");
   command->callback([&line, files] {
     line.action = [files] {
-      for (const std::string& file : *files) upgrade(file);
+      std::vector<Error> faults;
+      for (const std::string& file : *files) {
+        try {
+          upgrade(file);
+        } catch (const Failure& failure) {
+          faults.insert(faults.end(), failure.errors().begin(), failure.errors().end());
+        }
+      }
+      if (!faults.empty()) throw Failure(faults);
       return exit_ok;
     };
   });

@@ -9,11 +9,13 @@ namespace shardscope {
 
 void write_run_file(const RunConfig& config, const std::string& out,
                     const std::optional<std::filesystem::path>& printed_folder) {
-  if (out != standard_stream) {
+  if (!is_stream(out)) {
     write_new_file(out, write_run_config(with_relative_paths(config, std::filesystem::path(out).parent_path())));
-  } else {
-    print_lines(write_run_config(printed_folder ? with_relative_paths(config, *printed_folder) : config));
+    return;
   }
+  const std::string text = write_run_config(printed_folder ? with_relative_paths(config, *printed_folder) : config);
+  if (out == standard_stream) print_lines(text);
+  else write_new_file(out, text);
 }
 
 }  // namespace shardscope

@@ -8,8 +8,8 @@
 
 namespace shardscope {
 
-// Writes a config as a new run file, with paths that are relative to its folder; "-": prints it, with paths that are
-// relative to `printed_folder`, or as the config has them. Throws Failure (file_exists, unwritable_file).
+// Writes a config as a new run file, with paths that are relative to its folder; "-" and devices get it with paths that
+// are relative to `printed_folder`, or as the config has them. Throws Failure (file_exists, unwritable_file).
 void write_run_file(const RunConfig& config, const std::string& out,
                     const std::optional<std::filesystem::path>& printed_folder = {});
 

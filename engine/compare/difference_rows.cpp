@@ -52,7 +52,11 @@ std::vector<DifferenceSection> difference_sections(const PlanDifference& differe
                                       bytes_text);
                      }),
           section_of("Shardings", "Array", false, difference.layouts, [](const PlanDifference::Layout& line) {
-            return DifferenceRow{line.array, or_none(line.before), or_none(line.after), {}};
+            const bool is_part = line.count > 1 && line.count < line.of;
+            return DifferenceRow{with_remark(line.array, is_part ? fmt::format("{} of {}", line.count, line.of) : ""),
+                                 or_none(line.before),
+                                 or_none(line.after),
+                                 {}};
           })};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "engine/base/path.h"
 #include "engine/config/json_document.h"
@@ -47,34 +48,41 @@ std::vector<PlanDifference::Setting> settings_of(const Plan& before, const Plan&
   return list;
 }
 
-struct NamedLayout {
-  bool is_parameter = false;
-  std::string text;
-};
-
-// By pattern: where layers differ, the first speaks for all.
-std::map<std::string, NamedLayout> layouts_of(const Plan& plan) {
-  std::map<std::string, NamedLayout> layouts;
-  for (const ParameterPlan& parameter : plan.parameters)
-    layouts.try_emplace(pattern_of(join_path(parameter.path)),
-                        NamedLayout{true, to_string(parameter.sharding, plan.mesh)});
-  for (const ValueLayout& layout : plan.layouts)
-    layouts.try_emplace(pattern_of(layout.name), NamedLayout{false, to_string(layout.sharding, plan.mesh)});
+// Of each array of either plan, by name.
+std::map<std::string, PlanDifference::Layout> all_layouts(const Plan& before, const Plan& after) {
+  std::map<std::string, PlanDifference::Layout> layouts;
+  for (const auto& [plan, text] :
+       {std::pair{&before, &PlanDifference::Layout::before}, {&after, &PlanDifference::Layout::after}}) {
+    const auto add = [&layouts, text = text, plan = plan](const std::string& name, bool is_parameter,
+                                                          const Sharding& sharding) {
+      PlanDifference::Layout& layout =
+          layouts.try_emplace(name, PlanDifference::Layout{name, is_parameter, {}, {}}).first->second;
+      if ((layout.*text).empty()) layout.*text = to_string(sharding, plan->mesh);
+    };
+    for (const ParameterPlan& parameter : plan->parameters) add(join_path(parameter.path), true, parameter.sharding);
+    for (const ValueLayout& layout : plan->layouts) add(layout.name, false, layout.sharding);
+  }
   return layouts;
 }
 
 std::vector<PlanDifference::Layout> layouts_of(const Plan& before, const Plan& after) {
-  const std::map<std::string, NamedLayout> first = layouts_of(before), second = layouts_of(after);
   std::vector<PlanDifference::Layout> list;
-  for (const auto& [name, layout] : first) {
-    const auto other = second.find(name);
-    if (other == second.end()) list.push_back({name, layout.is_parameter, layout.text, ""});
-    else if (other->second.text != layout.text)
-      list.push_back({name, layout.is_parameter, layout.text, other->second.text});
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> at;  // by pattern, before and after
+  std::map<std::string, int> counts;                                       // of arrays by pattern
+  const std::map<std::string, PlanDifference::Layout> all = all_layouts(before, after);
+  for (const auto& [name, layout] : all) {
+    const std::string pattern = pattern_of(name);
+    ++counts[pattern];
+    if (layout.before == layout.after) continue;
+    const auto [found, is_new] = at.try_emplace({pattern, layout.before, layout.after}, list.size());
+    if (is_new) {
+      list.push_back(layout);
+    } else {
+      list[found->second].array = pattern;
+      ++list[found->second].count;
+    }
   }
-  for (const auto& [name, layout] : second) {
-    if (!first.contains(name)) list.push_back({name, layout.is_parameter, "", layout.text});
-  }
+  for (const auto& [key, index] : at) list[index].of = counts[std::get<0>(key)];
   std::ranges::stable_partition(list, &PlanDifference::Layout::is_parameter);
   return list;
 }

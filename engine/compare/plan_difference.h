@@ -8,8 +8,8 @@
 
 namespace shardscope {
 
-// What differs between two plans, each list with what differs most first. Arrays and instructions that are alike in all
-// layers are one line ("layers_*").
+// What differs between two plans, each list with what differs most first. Instructions that are alike in all layers
+// are one line ("layers_*"), as are arrays of several layers that are sharded alike, before and after.
 struct PlanDifference {
   struct Setting {
     std::string path;           // in the run file
@@ -19,6 +19,7 @@ struct PlanDifference {
     std::string array;
     bool is_parameter = false;
     std::string before, after;  // as JAX writes it; empty: there is no such array
+    int count = 1, of = 1;      // arrays that differ so, of those whose names differ in numbers alone
   };
   // A collective, or what stages send each other.
   struct Traffic {

@@ -101,7 +101,7 @@ std::map<std::string, Measured> measured_causes(const ExportSource& source) {
 
 MeanInterval mean_interval(const std::vector<double>& values) {
   if (values.empty()) return {};
-  MeanInterval interval{static_cast<int64_t>(values.size()), mean_of(values), 0};
+  MeanInterval interval{static_cast<int64_t>(values.size()), mean_of(values), {}};
   if (values.size() > 1)
     interval.half_width = student_t(double(values.size() - 1)) * std::sqrt(variance_of(values, interval.mean));
   return interval;
@@ -110,10 +110,13 @@ MeanInterval mean_interval(const std::vector<double>& values) {
 MeanInterval difference_interval(const std::vector<double>& first, const std::vector<double>& second) {
   if (first.empty() || second.empty()) return {};
   const double before = mean_of(first), after = mean_of(second);
-  MeanInterval interval{static_cast<int64_t>(std::min(first.size(), second.size())), after - before, 0};
+  MeanInterval interval{static_cast<int64_t>(std::min(first.size(), second.size())), after - before, {}};
   if (interval.count < 2) return interval;
   const double one = variance_of(first, before), other = variance_of(second, after), sum = one + other;
-  if (sum == 0) return interval;
+  if (sum == 0) {
+    interval.half_width = 0;
+    return interval;
+  }
   const double freedom = sum * sum / (one * one / double(first.size() - 1) + other * other / double(second.size() - 1));
   interval.half_width = student_t(freedom) * std::sqrt(sum);
   return interval;

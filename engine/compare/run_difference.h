@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,11 @@ namespace shardscope {
 // independent).
 struct MeanInterval {
   int64_t count = 0;
-  double mean = 0, half_width = 0;  // 0 of fewer than two values
+  double mean = 0;
+  std::optional<double> half_width;  // none of fewer than two values, which say nothing of how far they scatter
 };
 MeanInterval mean_interval(const std::vector<double>& values);
-// second - first, by Welch's t.
+// second - first, by Welch's t; the interval needs two values of each.
 MeanInterval difference_interval(const std::vector<double>& first, const std::vector<double>& second);
 
 // What two recorded runs measured.

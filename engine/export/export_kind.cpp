@@ -40,11 +40,22 @@ const std::vector<ExportKind>& export_kinds() {
   return kinds;
 }
 
+const std::vector<ExportKind>& strategy_kinds() {
+  static const std::vector<ExportKind> kinds = [] {
+    std::vector<ExportKind> made;
+    for (const StrategyFormat& format : strategy_formats()) made.push_back(strategy_export(format));
+    return made;
+  }();
+  return kinds;
+}
+
 const ExportKind& find_export_kind(const std::string& name) {
   std::vector<std::string> names;
-  for (const ExportKind& kind : export_kinds()) {
-    if (kind.name == name) return kind;
-    names.push_back(kind.name);
+  for (const auto* kinds : {&export_kinds(), &strategy_kinds()}) {
+    for (const ExportKind& kind : *kinds) {
+      if (kind.name == name) return kind;
+      names.push_back(kind.name);
+    }
   }
   throw Failure(Error{"unknown_export_kind", fmt::format("'{}' is nothing that can be exported", name),
                       at_argument("--to " + name), name_hint(name, names)});

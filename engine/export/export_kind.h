@@ -56,7 +56,9 @@ struct ExportKind {
 
 // All kinds, in the order in which people see them; one line in export_kind.cpp adds one.
 const std::vector<ExportKind>& export_kinds();
-// Throws Failure (unknown_export_kind) with near names.
+// A kind for each of strategy_formats(): the run file's strategy as another program takes it. They need no plan.
+const std::vector<ExportKind>& strategy_kinds();
+// Of both. Throws Failure (unknown_export_kind) with near names.
 const ExportKind& find_export_kind(const std::string& name);
 
 // What was written.

@@ -10,6 +10,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
+#include "engine/base/path.h"
 #include "engine/base/plural.h"
 #include "engine/base/version.h"
 #include "engine/compile/compile.h"
@@ -62,15 +63,22 @@ int64_t bytes_at(const std::vector<fs::path>& files) {
   return bytes;
 }
 
+// The last name of a path: of "tok/", "tok/." and "tok/x/.." it is "tok".
+std::string last_name(const fs::path& path) {
+  const std::string name = fs::path(without_slashes(path.lexically_normal().string())).filename().string();
+  return name.empty() || name == "/" || name == "." || name == ".." ? "files" : name;
+}
+
 // The config of the folder's run file: what it names of data is copied where it is small.
 RunConfig with_copied_data(const RunConfig& config, ExportTarget& target) {
   std::map<std::string, std::string> names;
   const auto name_of = [&](const fs::path& path) {
-    std::string name = "data/" + path.filename().string();
+    const std::string last = last_name(path);
+    std::string name = "data/" + last;
     for (int number = 2;; ++number) {
       const bool taken = std::ranges::any_of(names, [&](const auto& known) { return known.second == name; });
       if (!taken) return name;
-      name = fmt::format("data/{}_{}", number, path.filename().string());
+      name = fmt::format("data/{}_{}", number, last);
     }
   };
   return with_named_paths(config, [&](const std::string& path) {

@@ -19,11 +19,13 @@ namespace shardscope {
 //   mpirun.sh      trains under plain mpirun on the hosts that `hosts` lists; nobody can watch it
 //   job.sbatch     trains in an allocation of Slurm (kind slurm) of the nodes, CPUs, memory and time that the plan asks
 //                  for, with checkpoints in checkpoints/; where time runs out it ends the run and queues the job again
-//                  (scontrol requeue), which goes on from them, as it does where Slurm itself has requeued it
+//                  (scontrol requeue), which goes on from them, as it does where Slurm itself has requeued it: it adds
+//                  to its --jsonl file then, and of --record DIR it records to DIR.2, DIR.3, ...
 //   README.txt     how
 //
 // Each script first verifies that the program there makes the very plan that was exported, and with `--check` no more
-// than that. $SHARDRUN says which program; what else is given to a script goes to `shardrun train`.
+// than that. $SHARDRUN says which program; what else is given to a script goes to `shardrun train`, in place of what
+// the script itself gives: --option VALUE or --option=VALUE.
 inline constexpr int64_t copied_data_bytes = int64_t{64} << 20;
 
 enum class Launch : uint8_t { headless, slurm };

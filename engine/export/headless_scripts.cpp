@@ -20,21 +20,38 @@ if [ "${1-}" = --check ]; then exit 0; fi
 constexpr std::string_view own_folder = R"sh(folder=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd) || exit 2
 )sh";
 
-constexpr std::string_view train = R"sh("$shardrun" train "$folder/run.json" --machine "$folder/machine.json")sh";
+// given NAME WORD...: whether the option is among the words, as NAME VALUE or NAME=VALUE, and $value is what it has.
+constexpr std::string_view find_given = R"sh(given() {
+  name=$1
+  while shift; [ $# -gt 0 ]; do
+    case $1 in
+      "$name") value=${2-}; return 0 ;;
+      "$name"=*) value=${1#*=}; return 0 ;;
+    esac
+  done
+  return 1
+}
+given --machine "$@" || given --profile "$@" || set -- --machine "$folder/machine.json" "$@"
+)sh";
+
+constexpr std::string_view train = R"sh("$shardrun" train "$folder/run.json" "$@")sh";
 
 // No longer than what Linux takes for the path of a socket (sun_path). Else it is in a folder of the user's own, where
 // nobody else can make or take a name; it stays, and is empty when the run has ended.
-constexpr std::string_view choose_socket = R"sh(socket=${SOCKET:-$folder/socket}
-if [ -z "${SOCKET-}" ] && [ "$(printf %s "$socket" | wc -c)" -gt 107 ]; then
-  own=/tmp/shardscope-$(id -u)
-  mkdir -m 700 "$own" 2>/dev/null
-  if [ -L "$own" ] || [ ! -d "$own" ] || [ ! -O "$own" ]; then
-    echo "$own is not a folder of yours: choose the run's socket, SOCKET=/path $0" >&2
-    exit 2
+constexpr std::string_view choose_socket = R"sh(if ! given --socket "$@"; then
+  socket=${SOCKET:-$folder/socket}
+  if [ -z "${SOCKET-}" ] && [ "$(printf %s "$socket" | wc -c)" -gt 107 ]; then
+    own=/tmp/shardscope-$(id -u)
+    mkdir -m 700 "$own" 2>/dev/null
+    if [ -L "$own" ] || [ ! -d "$own" ] || [ ! -O "$own" ]; then
+      echo "$own is not a folder of yours: choose the run's socket, SOCKET=/path $0" >&2
+      exit 2
+    fi
+    chmod 700 "$own" || exit 2
+    socket=$own/$$
+    echo "the path of this folder is too long for a socket; this run's is $socket" >&2
   fi
-  chmod 700 "$own" || exit 2
-  socket=$own/$$
-  echo "the path of this folder is too long for a socket; this run's is $socket" >&2
+  set -- --socket "$socket" "$@"
 fi
 )sh";
 
@@ -64,23 +81,45 @@ int64_t steps_between_checkpoints(const HeadlessFacts& facts) {
   return std::max<int64_t>(1, static_cast<int64_t>(std::min(seconds / facts.step_seconds, 1e15)));
 }
 
-// Checkpoints in the folder, from which a job that is started again goes on.
-constexpr std::string_view continue_script = R"sh(checkpoints=${CHECKPOINTS:-$folder/checkpoints}
-previous=
-for word; do
-  if [ "$previous" = --checkpoint ]; then checkpoints=$word; break; fi
-  previous=$word
-done
-case " $* " in
-  *" --checkpoint "*) ;;
-  *) set -- --checkpoint "$checkpoints" --save-every SAVE_EVERY "$@" ;;
-esac
-case " $* " in
-  *" --resume "*) ;;
-  *) if ls -d "$checkpoints"/step_* >/dev/null 2>&1; then set -- --resume "$checkpoints" "$@"; fi ;;
-esac
-if [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
-  case " $* " in *" --jsonl "*) set -- --append "$@" ;; esac
+// Checkpoints in the folder, from which a job that is started again goes on, whatever it was first resumed from. Then
+// it adds to its --jsonl file; what can only be new (a record, and with --force that file) has another name, as
+// free_name() gives.
+constexpr std::string_view continue_script = R"sh(change() {
+  words=()
+  option=$1 changed=$2
+  shift 2
+  while [ $# -gt 0 ]; do
+    case $1 in
+      "$option") words+=("$option" "$changed"); shift ;;
+      "$option"=*) words+=("$option=$changed") ;;
+      *) words+=("$1") ;;
+    esac
+    shift
+  done
+}
+checkpoints=${CHECKPOINTS:-$folder/checkpoints}
+if given --checkpoint "$@"; then checkpoints=$value; else set -- --checkpoint "$checkpoints" "$@"; fi
+given --save-every "$@" || set -- --save-every SAVE_EVERY "$@"
+restarts=${SLURM_RESTART_COUNT:-0}
+if ls -d "$checkpoints"/step_* >/dev/null 2>&1; then
+  if ! given --resume "$@"; then
+    set -- --resume "$checkpoints" "$@"
+  elif [ "$restarts" -gt 0 ]; then
+    change --resume "$checkpoints" "$@"
+    set -- "${words[@]}"
+  fi
+fi
+if [ "$restarts" -gt 0 ]; then
+  if given --jsonl "$@" && ! given --append "$@" && ! given --force "$@"; then set -- --append "$@"; fi
+  for output in --record --jsonl; do
+    given "$output" "$@" || continue
+    file=$value
+    if [ "$output" = --jsonl ] && given --append "$@"; then continue; fi
+    case $file in - | /dev/*) continue ;; esac
+    while [[ $file == ?*/ ]]; do file=${file%/}; done
+    change "$output" "$file.$((restarts + 1))" "$@"
+    set -- "${words[@]}"
+  done
 fi
 )sh";
 
@@ -91,7 +130,8 @@ time_is_up=
 signalled=
 trap 'signalled=1; time_is_up=1; [ -z "$run" ] || kill -TERM "$run"' USR1
 trap 'signalled=1; [ -z "$run" ] || kill -TERM "$run"' TERM INT
-TRAIN --bind-cpus --socket "$socket" "$@" &
+set -- --bind-cpus "$@"
+TRAIN &
 run=$!
 while wait "$run"; code=$?; [ -n "$signalled" ]; do signalled=; done
 if [ -n "$time_is_up" ] && [ "$code" = 143 ]; then scontrol requeue "$SLURM_JOB_ID"; fi
@@ -113,20 +153,19 @@ std::string hosts_file(const HeadlessFacts& facts) {
 }
 
 std::string train_script(const HeadlessFacts& facts) {
-  return fmt::format(
-      "#!/bin/sh\n# Trains {} on {} of this machine, or of --hosts h0:4,h1:4.\n{}{}{}"
-      "exec {} --socket \"$socket\" \"$@\"\n",
-      facts.model, counted(facts.ranks, "rank"), own_folder, check_first, choose_socket, train);
+  return fmt::format("#!/bin/sh\n# Trains {} on {} of this machine, or of --hosts h0:4,h1:4.\n{}{}{}{}exec {}\n",
+                     facts.model, counted(facts.ranks, "rank"), own_folder, check_first, find_given, choose_socket,
+                     train);
 }
 
 std::string mpirun_script(const HeadlessFacts& facts) {
   return fmt::format(
-      "#!/bin/sh\n# Trains {} under plain mpirun, on the hosts that `hosts` lists.\n{}{}"
+      "#!/bin/sh\n# Trains {} under plain mpirun, on the hosts that `hosts` lists.\n{}{}{}"
       "if [ \"$(id -u)\" = 0 ]; then root=--allow-run-as-root; else root=; fi\n"
       "if [ -z \"${{GOMP_SPINCOUNT-}}${{OMP_WAIT_POLICY-}}\" ]; then spin='-x GOMP_SPINCOUNT=20000'; else spin=; fi\n"
       "exec \"${{MPIRUN:-mpirun}}\" $root $spin --hostfile \"$folder/hosts\" --oversubscribe --bind-to none "
-      "--mca mpi_yield_when_idle 1 -n {} \\\n  {} \"$@\"\n",
-      facts.model, own_folder, check_first, facts.ranks, train);
+      "--mca mpi_yield_when_idle 1 -n {} \\\n  {}\n",
+      facts.model, own_folder, check_first, find_given, facts.ranks, train);
 }
 
 std::string slurm_script(const HeadlessFacts& facts) {
@@ -147,7 +186,7 @@ if [ ! -f "$folder/run.json" ]; then
   echo "$folder has no run.json: submit job.sbatch from its own folder" >&2
   exit 2
 fi
-{8}{9}{10}{11})sh",
+{8}{9}{10}{11}{12})sh",
       facts.model, facts.ranks, node_lines(facts.ranks_per_host), facts.threads_per_rank,
       (bytes_per_cpu + mebibyte - 1) / mebibyte, time_limit(facts),
       facts.trains ? "#SBATCH --open-mode=append\n#SBATCH --requeue\n#SBATCH --signal=B:USR1@120\n" : "",
@@ -155,7 +194,7 @@ fi
                      "say. Two minutes before its time\n# is up, or when a node is lost, it is put into "
                      "the queue again, and goes on from the newest.\n"
                    : "",
-      check_first,
+      check_first, find_given,
       facts.trains ? with(continue_script, "SAVE_EVERY", std::to_string(steps_between_checkpoints(facts))) : "",
       choose_socket, with(supervise, "TRAIN", std::string(train)));
 }
@@ -181,7 +220,9 @@ mpirun.sh opens no socket: such a run cannot be watched, but with --record FOLDE
       with_slurm
           ? "  sbatch job.sbatch      in an allocation of Slurm; submit it from this folder. Its checkpoints are in "
             "checkpoints/,\n"
-            "                         and a job that runs out of time or loses a node goes on from them by itself.\n"
+            "                         and a job that runs out of time or loses a node goes on from them by itself. It\n"
+            "                         adds to its --jsonl file then, and records to a folder of its own each time: of\n"
+            "                         --record DIR to DIR, DIR.2, DIR.3, ...\n"
           : "",
       with_slurm ? " or job.sbatch" : "");
 }

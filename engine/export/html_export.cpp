@@ -33,7 +33,7 @@ std::string model_title(const Plan& plan) {
   const OptionValue* path = model.find("path");
   const auto* text = path ? std::get_if<std::string>(path) : nullptr;
   if (!text) return model.name;
-  const std::filesystem::path folder(*text);
+  const std::filesystem::path folder(without_slashes(*text));
   return (folder.extension() == ".json" ? folder.parent_path() : folder).filename().string();
 }
 

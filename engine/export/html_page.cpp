@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/printable.h"
 #include "engine/base/units.h"
 
 namespace shardscope {
 namespace {
 
 constexpr double page_width = 860, label_width = 220, bar_width = 500, row_height = 22;
+constexpr size_t longest_name = 32;  // characters
 constexpr const char* colours[] = {"#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"};
 
 const char* colour_of(size_t part) { return colours[part % std::size(colours)]; }
@@ -112,7 +114,8 @@ std::string svg_bars(const std::vector<BarRow>& rows, std::string (*text)(double
   for (const BarRow& row : rows) {
     double x = label_width, sum = 0;
     std::string name = row.name;
-    if (name.size() > 32) name = name.substr(0, 31) + "\u2026";
+    if (first_characters(name, longest_name).size() < name.size())
+      name = std::string(first_characters(name, longest_name - 1)) + "\u2026";
     content += fmt::format(R"(<g><title>{}</title>{}</g>)", html_text(row.name), svg_label(0, y + 15, name));
     for (size_t p = 0; p < row.parts.size(); ++p) {
       const double w = row.parts[p].value / longest * bar_width;

@@ -173,7 +173,7 @@ std::string subscripts(const std::vector<std::string>& path, size_t from, int co
     const auto [stem, number] = numbered(path[i]);
     const bool counts = static_cast<int>(i) == counted;
     if (stem.empty()) text += counts ? "[i]" : fmt::format("[{}]", number);
-    else if (counts) text += fmt::format("[f\"{}{{i}}\"]", stem);
+    else if (counts) text += "[" + python_format(stem, "i", "") + "]";
     else text += fmt::format("[{}]", python_text(path[i]));
   }
   return text;

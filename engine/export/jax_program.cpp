@@ -175,9 +175,10 @@ std::pair<std::string, int64_t> layers_of(const OptionList& options) {
   return {"", -1};
 }
 
+// For a docstring.
 std::string mesh_text(const Mesh& mesh) {
   std::vector<std::string> axes;
-  for (const MeshAxis& axis : mesh.axes()) axes.push_back(fmt::format("{}={}", axis.name, axis.size));
+  for (const MeshAxis& axis : mesh.axes()) axes.push_back(fmt::format("{}={}", python_escaped(axis.name), axis.size));
   return fmt::format("{}", fmt::join(axes, ", "));
 }
 
@@ -254,8 +255,8 @@ std::string jax_specs(const RunConfig& config, const std::function<void(double s
   tell(0.5);
   const std::vector<std::pair<std::string, std::string>> kept =
       config.trains() ? jax_optimizer(config.optimizer).kept : std::vector<std::pair<std::string, std::string>>{};
-  return fmt::format("# Where the arrays of {} lie on a mesh of {}, written by `shardrun export`.\n", config.model.name,
-                     mesh_text(arrays.mesh.whole)) +
+  return fmt::format("\"\"\"Where the arrays of {} lie on a mesh of {}, written by `shardrun export`.\"\"\"\n\n",
+                     config.model.name, mesh_text(arrays.mesh.whole)) +
          "import json\nimport re\n\nimport jax\nimport numpy\n"
          "from jax.sharding import Mesh, NamedSharding, PartitionSpec as P\n\n" +
          jax_shardings(arrays, kept).source;

@@ -24,20 +24,29 @@ std::optional<std::string> read_line(std::string_view text, const std::set<std::
   return stands ? std::optional(std::string(text)) : std::nullopt;
 }
 
+// Calls `take` with the place of each character that is outside of string literals.
+template <class Take>
+void each_outside_strings(std::string_view line, Take take) {
+  bool quoted = false;
+  for (size_t at = 0; at < line.size(); ++at) {
+    if (line[at] == '"') quoted = !quoted;
+    else if (!quoted) take(at);
+    else if (line[at] == '\\') ++at;
+  }
+}
+
 // Parts of a bracket's inside, each with its comma.
 std::vector<std::string> parts_of(std::string_view inside) {
   std::vector<std::string> parts;
   int depth = 0;
-  bool quoted = false;
   size_t begin = 0;
-  for (size_t at = 0; at < inside.size(); ++at) {
+  each_outside_strings(inside, [&](size_t at) {
     const char c = inside[at];
-    quoted ^= c == '"';
     depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
-    if (depth > 0 || quoted || c != ',') continue;
+    if (depth > 0 || c != ',') return;
     parts.emplace_back(inside.substr(begin, at + 1 - begin));
     begin = at + 2;
-  }
+  });
   if (begin < inside.size()) parts.emplace_back(inside.substr(begin));
   return parts;
 }
@@ -46,12 +55,12 @@ std::vector<std::string> parts_of(std::string_view inside) {
 std::pair<size_t, size_t> widest_bracket(std::string_view line) {
   std::pair<size_t, size_t> widest{0, 0};
   std::vector<size_t> open;
-  for (size_t at = 0; at < line.size(); ++at) {
+  each_outside_strings(line, [&](size_t at) {
     if (line[at] == '(' || line[at] == '[') open.push_back(at);
-    if ((line[at] != ')' && line[at] != ']') || open.empty()) continue;
+    if ((line[at] != ')' && line[at] != ']') || open.empty()) return;
     if (at - open.back() > widest.second - widest.first) widest = {open.back(), at};
     open.pop_back();
-  }
+  });
   return widest;
 }
 
@@ -110,14 +119,26 @@ void replace(std::string& text, std::string_view from, const std::string& to) {
   }
 }
 
-std::string python_text(std::string_view text) {
-  std::string quoted = "\"";
+std::string python_escaped(std::string_view text) {
+  std::string escaped;
   for (char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) quoted += fmt::format("\\x{:02x}", c);
-    else quoted += c;
+    if (c == '"' || c == '\\') escaped += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) escaped += fmt::format("\\x{:02x}", c);
+    else escaped += c;
   }
-  return quoted + '"';
+  return escaped;
+}
+
+std::string python_text(std::string_view text) { return '"' + python_escaped(text) + '"'; }
+
+std::string python_format(std::string_view before, std::string_view variable, std::string_view behind) {
+  const auto plain = [](std::string_view text) {
+    std::string escaped = python_escaped(text);
+    replace(escaped, "{", "{{");
+    replace(escaped, "}", "}}");
+    return escaped;
+  };
+  return fmt::format("f\"{}{{{}}}{}\"", plain(before), variable, plain(behind));
 }
 
 std::string python_value(const OptionValue& value) {

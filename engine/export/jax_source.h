@@ -23,7 +23,10 @@ inline constexpr size_t longest_python_line = 110;
 std::string python_spec(const PartitionSpec& spec);
 // Every `from` in the text is `to`; what was put in is not looked at again.
 void replace(std::string& text, std::string_view from, const std::string& to);
-std::string python_text(std::string_view text);  // "text", with escapes
+std::string python_text(std::string_view text);     // "text", with escapes
+std::string python_escaped(std::string_view text);  // the same without the quotes: within a literal, or a docstring
+// f"before{variable}behind"
+std::string python_format(std::string_view before, std::string_view variable, std::string_view behind);
 // Numbers as short as Python reads them back; lists in brackets.
 std::string python_value(const OptionValue& value);
 

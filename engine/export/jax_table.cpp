@@ -84,7 +84,7 @@ std::string row_text(const Group& group, int depth) {
   const bool loop = group.numbers.size() > 1;
   const std::string one =
       group.first < 0 ? group.before : fmt::format("{}{}{}", group.before, group.first, group.behind);
-  const std::string name = loop ? fmt::format("f\"{}{{i}}{}\"", group.before, group.behind) : python_text(one);
+  const std::string name = loop ? python_format(group.before, "i", group.behind) : python_text(one);
   const std::string number = group.numbers[0] ? number_text(group) : "";
   const std::string value = group.value.empty()                                            ? number
                             : number.empty() && group.value.find(',') == std::string::npos ? group.value

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/export/export_kind.h"
+#include "engine/export/strategy_format.h"
 
 namespace shardscope {
 
@@ -36,6 +37,9 @@ ExportKind slurm_export();
 
 // A program of JAX that trains the same (engine/export/jax_program.h), or its mesh and shardings alone.
 ExportKind jax_export();
+
+// The strategy of a run file in that format.
+ExportKind strategy_export(const StrategyFormat& format);
 
 // Pictures of the window's pages, which the program shardscope beside this one draws (--export).
 ExportKind svg_export();

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "engine/base/number_text.h"
+#include "engine/base/plural.h"
 #include "engine/compile/training_graph.h"
 #include "engine/config/run_keys.h"
 #include "engine/config/strategy.h"
@@ -195,6 +196,11 @@ bool divides_all(int64_t degree, const std::vector<int64_t>& sizes) {
   return std::ranges::all_of(sizes, [&](int64_t size) { return size % degree == 0; });
 }
 
+const std::vector<std::string>& strategy_recompute() {
+  static const std::vector<std::string> policies = {"none", "selective", "mlp", "full"};
+  return policies;
+}
+
 const std::vector<std::string>& strategy_schedules() {
   static const std::vector<std::string> schedules = {"1f1b", "gpipe", "zero_bubble"};
   return schedules;
@@ -232,15 +238,17 @@ void fix(FixedNumbers& fixed, const std::string& text) {
   if (equals == std::string::npos || equals + 1 == text.size()) fail("no value is given", "such as tensor=8");
   const std::vector<std::string> known = fixable();
   if (std::ranges::find(known, key) == known.end()) fail("a strategy has no '" + key + "'", name_hint(key, known));
-  std::vector<std::string>& values = fixed[key];
+  std::vector<std::string> values;
   for (size_t begin = equals + 1; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     values.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
   const bool is_word = key == "recompute" || key == "pipeline_schedule" || key == "order";
-  for (const std::string& value : values) {
-    const bool is_number = number_of<int64_t>(value).value_or(-1) >= 0;
+  for (std::string& value : values) {
+    const bool is_pattern = value.find_first_of("*?/{[") != std::string::npos;
+    if (key == "recompute" && !is_pattern && std::ranges::count(strategy_recompute(), value) == 0)
+      fail("there is no recompute policy '" + value + "'", name_hint(value, strategy_recompute()));
     if (key == "sequence_parallel" && value != "true" && value != "false") fail(value, "true or false");
     if (key == "pipeline_schedule" && std::ranges::count(strategy_schedules(), value) == 0)
       fail("there is no schedule '" + value + "'", name_hint(value, strategy_schedules()));
@@ -253,9 +261,62 @@ void fix(FixedNumbers& fixed, const std::string& text) {
       }
     }
     if (key == mode_key && value != "as_written" && value != "fastest") fail(value, "as_written or fastest");
-    if (!is_word && key != "sequence_parallel" && key != mode_key && !is_number)
-      fail(value + " is no number", "1, 2, ...");
+    if (is_word || key == "sequence_parallel" || key == mode_key) continue;
+    const std::optional<int64_t> number = number_of<int64_t>(value);
+    if (key == "zero" && number == 3) fail("zero 3 splits parameters over replicas, which is fsdp", "such as fsdp=8");
+    if (key == "zero" && !(number >= 0 && number <= 2)) fail("there is no stage '" + value + "' of ZeRO", "0, 1 or 2");
+    if (key != "zero" && !(number >= 1)) fail("'" + value + "' is no such number", "1, 2, ...");
+    value = std::to_string(*number);
   }
+  std::vector<std::string>& all = fixed[key];
+  for (std::string& value : values) {
+    if (std::ranges::count(all, value) == 0) all.push_back(std::move(value));
+  }
+}
+
+namespace {
+
+// Why no candidate has the value; empty where that is not by itself.
+std::string why_not(const ModelLimits& limits, int64_t devices, const std::string& key, const std::string& value) {
+  const int64_t number = number_of<int64_t>(value).value_or(1);
+  const auto undivided = [&](const std::vector<int64_t>& sizes, const char* what) {
+    if (sizes.empty() && number > 1) return fmt::format("the model has no {}", what);
+    const auto at = std::ranges::find_if(sizes, [&](int64_t size) { return size % number != 0; });
+    return at == sizes.end() ? std::string() : fmt::format("{} does not divide {}: {}", value, what, *at);
+  };
+  StrategyConfig none;
+  if (find_degree(none, key) && devices % number != 0)
+    return fmt::format("{} does not divide the {}", value, counted(devices, "device"));
+  if (key == "pipeline" && number > limits.layers)
+    return fmt::format("the model has {}", counted(limits.layers, "layer"));
+  if (key == "tensor") return undivided(limits.tensor, "heads and widths of feed-forward layers");
+  if (key == "context") return undivided(limits.context, "length");
+  if (key == "expert") return undivided(limits.expert, "experts");
+  if (key == "data" || key == "fsdp" || key == "microbatch_size") return undivided({limits.rows}, "batch");
+  return {};
+}
+
+std::string fix_text(const FixedNumbers::value_type& fixed) {
+  return fmt::format("--fix {}={}", fixed.first, fmt::join(fixed.second, ","));
+}
+
+}  // namespace
+
+void refuse_fixed(const ModelLimits& limits, int64_t devices, const FixedNumbers& fixed) {
+  if (!candidates(limits, devices, fixed).empty() || candidates(limits, devices, {}).empty()) return;
+  std::vector<Error> errors;
+  std::string all;
+  for (const auto& one : fixed) {
+    all += (all.empty() ? "" : " ") + fix_text(one);
+    if (!candidates(limits, devices, {one}).empty()) continue;
+    const std::string why = why_not(limits, devices, one.first, one.second.front());
+    errors.push_back({"bad_argument", why.empty() ? "no strategy of these devices has it" : why,
+                      at_argument(fix_text(one)), "another value, or other --devices"});
+  }
+  if (errors.empty())
+    errors.push_back({"bad_argument", fmt::format("no strategy of {} has all of these", counted(devices, "device")),
+                      at_argument(all), "leave one of them out"});
+  throw Failure(errors);
 }
 
 std::vector<Candidate> candidates(const ModelLimits& limits, int64_t devices, const FixedNumbers& fixed) {

@@ -21,12 +21,19 @@ ModelLimits model_limits(const RunConfig& config);
 
 // That a strategy's pipeline_schedule may name; with virtual stages 1f1b is the interleaved one.
 const std::vector<std::string>& strategy_schedules();
+// Its recompute by one word; it may be a pattern of names, too.
+const std::vector<std::string>& strategy_recompute();
 
 // Values that a number of the strategy, or `mode`, may have: {"tensor": {"8"}}.
 using FixedNumbers = std::map<std::string, std::vector<std::string>>;
 // "tensor=8", "zero=0,1", "mode=fastest", "recompute=none,full", "order=replicas_outermost", "order=data pipeline
-// tensor". Throws Failure (bad_argument) where there is no such number or value.
+// tensor". Throws Failure (bad_argument) where there is no such number or value. Numbers are kept as they are usually
+// written: of "08" it is 8.
 void fix(FixedNumbers& fixed, const std::string& text);
+
+// Throws Failure (bad_argument) at the fixed values with which there is no candidate, and why; nothing where there are
+// some, or where there are none without fixed values either.
+void refuse_fixed(const ModelLimits& limits, int64_t devices, const FixedNumbers& fixed);
 
 bool divides_all(int64_t degree, const std::vector<int64_t>& sizes);  // none: only 1 does
 
@@ -48,8 +55,9 @@ struct Candidate {
 //   recompute           none, selective, full (none alone without an optimizer; no selective without attention)
 //   order               megatron: replicas within stages; with both replicas_outermost
 //   mode                as_written
-// `fixed` leaves those with its values alone; a fixed number may have values that are not listed here. Where a value
-// has no effect (a schedule without a pipeline, sequence_parallel without tensor parallelism) it leaves nothing out.
+// `fixed` leaves those with its values alone, and may have the mode fastest, other orders of axes and what to recompute
+// by patterns. Where a value has no effect (a schedule without a pipeline, sequence_parallel without tensor
+// parallelism) it leaves nothing out.
 std::vector<Candidate> candidates(const ModelLimits& limits, int64_t devices, const FixedNumbers& fixed);
 
 // The run of a candidate.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/compile/predicted_plan.h"
@@ -30,6 +32,15 @@ std::optional<Found> plan_candidate(const SearchRequest& request, const Candidat
                 : found.exposed_share > computing                       ? "communication"
                                                                         : "compute";
   return found;
+}
+
+std::string refusal_of(const SearchRequest& request, const Candidate& candidate) {
+  try {
+    predicted_plan({run_of(request.plan.config, candidate), request.plan.machine}, {});
+  } catch (const Failure& failure) {
+    return fmt::format("{}: {}", text_of(candidate), to_string(failure.errors().front()));
+  }
+  return {};
 }
 
 std::vector<Found> pareto_front(std::vector<Found> found) {

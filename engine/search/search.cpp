@@ -36,6 +36,8 @@ constexpr size_t usual_round = 2, usual_count = 32;
 constexpr size_t improved_count = 4, change_round = 2;
 // By which plans are usually above the last bounds: what --heuristic takes for certain.
 constexpr double likely_time = 1.03, likely_memory = 1.05;
+// What the clock can count from any time on, in seconds.
+constexpr double longest_budget = 1e9;
 // Estimates of memory above the limit by this much are planned last.
 constexpr double unlikely_memory = 1.1;
 
@@ -109,7 +111,7 @@ class Search {
   void end_in_time(const std::stop_token& done) {
     std::mutex mutex;
     std::unique_lock lock(mutex);
-    const std::chrono::duration<double> budget(*request_.budget_seconds);
+    const std::chrono::duration<double> budget(std::min(*request_.budget_seconds, longest_budget));
     std::condition_variable_any().wait_until(
         lock, done, start_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(budget),
         [] { return false; });
@@ -417,6 +419,10 @@ class Search {
     if (found_.empty()) {
       result_.gap = result_.space.open + result_.space.dropped > 0 ? 1 : 0;
       if (nearest_) result_.smallest_refused = text_of(nearest_->candidate);
+      for (const auto& [index, planned] : record_.plans) {
+        if (!planned && result_.first_refusal.empty())
+          result_.first_refusal = refusal_of(request_, all_[static_cast<size_t>(index)]);
+      }
       return;
     }
     const double best = best_value();

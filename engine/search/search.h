@@ -63,6 +63,7 @@ struct SearchResult {
   double gap = 0;
   bool stopped = false;          // on request, before the end
   std::string smallest_refused;  // where nothing is within the limits: what comes nearest, for people
+  std::string first_refusal;     // likewise: why the first one that cannot be planned is refused; empty: none is
 };
 
 struct SearchProgress {
@@ -83,6 +84,9 @@ bool is_faster(const Found& a, const Found& b);
 
 // Those that no other beats, by time; of equal ones the first.
 std::vector<Found> pareto_front(std::vector<Found> found);
+
+// Why a candidate cannot be planned, its first fault, with the candidate; empty where it can.
+std::string refusal_of(const SearchRequest& request, const Candidate& candidate);
 
 // One candidate, planned; nothing where it cannot be.
 std::optional<Found> plan_candidate(const SearchRequest& request, const Candidate& candidate, std::stop_token stop);

@@ -43,6 +43,51 @@ class OutputFileTest : public QObject {
     QCOMPARE(text(path("new")), std::string("a\n"));
   }
 
+  void a_new_file_is_whole_and_takes_the_place_of_none() {
+    const auto code_of = [&](const char* name) {
+      try {
+        write_new_file(path(name), "new\n");
+      } catch (const Failure& failure) {
+        return failure.errors().front().place.file == path(name) ? failure.errors().front().code : "elsewhere";
+      }
+      return std::string();
+    };
+    write(path("once.part"), "of another run\n");
+    QCOMPARE(code_of("once"), std::string());
+    QCOMPARE(text(path("once")), std::string("new\n"));
+    QCOMPARE(text(path("once.part")), std::string("of another run\n"));
+    write(path("once_taken"), "old\n");
+    std::filesystem::create_symlink(path("once_nowhere"), path("once_dangling"));
+    std::filesystem::create_directory(path("once_folder"));
+    for (const char* name : {"once_taken", "once_dangling", "once_folder"})
+      QCOMPARE(code_of(name), std::string("file_exists"));
+    QCOMPARE(text(path("once_taken")), std::string("old\n"));
+    QCOMPARE(code_of("none/x"), std::string("unwritable_file"));
+    write_new_file("/dev/null", "text");
+    for (const char* name :
+         {"once.part.2", "once_taken.part", "once_dangling.part", "once_folder.part", "once_nowhere"})
+      QVERIFY2(!std::filesystem::exists(std::filesystem::symlink_status(path(name))), name);
+  }
+
+  void what_is_written_late_is_refused_early_where_there_is_no_folder_for_it() {
+    const auto code_of = [](const std::string& path, Existing existing) {
+      try {
+        check_late_output(path, existing, {});
+      } catch (const Failure& failure) {
+        return failure.errors().front().code;
+      }
+      return std::string();
+    };
+    write(path("early"), "old\n");
+    QCOMPARE(code_of(path("early"), Existing::overwrite), std::string());
+    QCOMPARE(code_of(path("early"), Existing::refuse), std::string("file_exists"));
+    QCOMPARE(code_of(path("early_other"), Existing::refuse), std::string());
+    QCOMPARE(code_of(path("early/x"), Existing::refuse), std::string("unwritable_file"));
+    QCOMPARE(code_of(path("no/x"), Existing::refuse), std::string("unwritable_file"));
+    for (const char* stream : {"-", "/dev/null", "/dev/stdout"})
+      QCOMPARE(code_of(stream, Existing::refuse), std::string());
+  }
+
   void an_existing_file_is_refused_appended_to_or_emptied_as_asked() {
     write(path("old"), "old\n");
     QCOMPARE(code(path("old"), Existing::refuse), std::string("file_exists"));

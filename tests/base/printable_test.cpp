@@ -45,6 +45,20 @@ class PrintableTest : public QObject {
     for (char c : printable(all)) QVERIFY(c >= ' ' && c <= '~');
   }
 
+  void the_first_characters_are_whole() {
+    const std::string text =
+        "aé重😀\xff"
+        "b";
+    const std::vector<std::string> firsts = {"", "a", "aé", "aé重", "aé重😀", "aé重😀\xff", text, text};
+    for (size_t count = 0; count < firsts.size(); ++count)
+      QCOMPARE(std::string(first_characters(text, count)), firsts[count]);
+    for (size_t shift = 0; shift < 4; ++shift) {
+      std::string message(shift, 'x');
+      for (int i = 0; i < 5000; ++i) message += "重";
+      QVERIFY(to_string(Error{"long", message, "", ""}).find("\\x") == std::string::npos);
+    }
+  }
+
   void an_error_is_one_line_whatever_it_speaks_of() {
     QVERIFY(to_string(Error{"long", std::string(100000, 'x'), "", ""}).size() < 5000);
     const Error error{"unknown_key", "unknown key 'a\nb\x1b[2J'", "mesh[\"\\n\"]", "did you mean 'x\ry'?"};

@@ -15,6 +15,11 @@ namespace {
 
 QJsonObject json(const ProgramResult& result) { return QJsonDocument::fromJson(result.output.toUtf8()).object(); }
 
+QByteArray content(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
 QStringList paths(const QJsonArray& settings) {
   QStringList list;
   for (const QJsonValue& setting : settings) list += setting["path"].toString();
@@ -74,6 +79,37 @@ class DiffTest : public QObject {
     QCOMPARE(same["measured"]["difference"]["mean_ms"].toDouble(), 0.0);
     const ProgramResult text = shardrun({"diff", one, other});
     QVERIFY2(text.output.contains("ms a step (95 %)"), qPrintable(text.output));
+  }
+
+  void of_one_step_no_difference_is_claimed() {
+    const QString one = record("few_one", {"--steps", "2"}), other = record("few_other", {"--steps", "2"});
+    QVERIFY2(QFileInfo(one).isDir() && QFileInfo(other).isDir(), qPrintable(one + other));
+    const QJsonObject measured = json(shardrun({"diff", one, other, "--json"}))["measured"].toObject();
+    for (const char* mean : {"before", "after", "difference"}) {
+      QCOMPARE(measured[mean]["count"].toInt(), 1);
+      QVERIFY2(measured[mean]["half_width_ms"].isNull(), mean);
+    }
+    const ProgramResult text = shardrun({"diff", one, other});
+    QVERIFY2(text.output.contains("too few steps"), qPrintable(text.output));
+    QVERIFY(!text.output.contains("+-") && !text.output.contains("faster") && !text.output.contains("slower"));
+  }
+
+  void arrays_that_differ_otherwise_are_not_behind_one_name() {
+    const QString other = folder_.filePath("dot2.json");
+    QJsonObject run = json({0, QString::fromUtf8(content(preset("logical_dot_relu_dot"))), {}});
+    QJsonObject sharding = run["sharding"].toObject();
+    sharding["parameters"] =
+        QJsonObject{{"params", QJsonObject{{"dot2", QJsonObject{{"kernel", QJsonArray{QJsonValue(), "model"}}}}}}};
+    run["sharding"] = sharding;
+    QFile file(other);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(QJsonDocument(run).toJson());
+    file.close();
+    const QJsonArray shardings =
+        json(shardrun({"diff", preset("logical_dot_relu_dot"), other, "--json"}))["shardings"].toArray();
+    QStringList arrays;
+    for (const QJsonValue& one : shardings) arrays += one["array"].toString();
+    QVERIFY2(arrays.contains("params/dot2/kernel"), qPrintable(arrays.join(' ')));
   }
 
   void a_recorded_run_and_a_run_file_can_be_compared() {

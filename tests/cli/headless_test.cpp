@@ -242,6 +242,55 @@ class HeadlessTest : public QObject {
     QVERIFY(refused.code == 2 && refused.errors.contains("submit job.sbatch from its own folder"));
   }
 
+  void an_option_of_the_user_takes_the_place_of_the_scripts_own_in_either_form_data() {
+    QTest::addColumn<bool>("joined");
+    QTest::newRow("--option value") << false;
+    QTest::newRow("--option=value") << true;
+  }
+  void an_option_of_the_user_takes_the_place_of_the_scripts_own_in_either_form() {
+    QFETCH(bool, joined);
+    const QString out = path(joined ? "a $(b) 'c'" : "a \"b\"  c;d"), own = out + "/own";
+    hand_out("slurm", out, 4);
+    const auto words = [&](const QList<std::pair<QString, QString>>& options) {
+      QStringList list;
+      for (const auto& [name, value] : options)
+        list += joined ? QStringList{name + "=" + value} : QStringList{name, value};
+      return list;
+    };
+    const QStringList same = words({{"--socket", path("own_socket")}, {"--machine", out + "/machine.json"}});
+    for (const char* script : {"/train.sh", "/job.sbatch"}) {
+      const ProgramResult trained = run_script(out + script, same);
+      QVERIFY2(trained.code == 0, qPrintable(trained.errors));
+      QCOMPARE(losses(trained.output), losses(trained_.output));
+      QVERIFY(!trained.errors.contains("too long"));
+    }
+    QVERIFY(QDir(out + "/checkpoints").removeRecursively());
+    const QStringList all = words({{"--save-every", "2"},
+                                   {"--checkpoint", own + "/kept"},
+                                   {"--record", own + "/record/"},
+                                   {"--jsonl", own + "/lines"}});
+    QVERIFY(QDir().mkpath(own));
+    Environment job = {{"SLURM_JOB_ID", "7"}, {"SLURM_SUBMIT_DIR", out}};
+    const ProgramResult first = run_script(out + "/job.sbatch", all, job);
+    QVERIFY2(first.code == 0, qPrintable(first.errors));
+    QCOMPARE(names_in(own + "/kept"), (QStringList{"step_000002", "step_000004"}));
+    QVERIFY(!QFile::exists(out + "/checkpoints"));
+    for (int restarts = 1; restarts <= 2; ++restarts) {
+      job["SLURM_RESTART_COUNT"] = QString::number(restarts);
+      const QStringList more =
+          all + words({{"--steps", QString::number(4 + 2 * restarts)}, {"--resume", own + "/kept/step_000002"}});
+      const ProgramResult again = run_script(out + "/job.sbatch", more, job);
+      QVERIFY2(again.code == 0, qPrintable(again.errors));
+      QCOMPARE(losses(again.output).size(), 2);
+      QCOMPARE(bytes_of(own + "/lines").count('\n'), 4 + 2 * restarts);
+    }
+    QCOMPARE(names_in(own).filter("record"), (QStringList{"record", "record.2", "record.3"}));
+    const ProgramResult forced = run_script(out + "/job.sbatch", all + QStringList{"--force", "--steps", "9"}, job);
+    QVERIFY2(forced.code == 0, qPrintable(forced.errors));
+    QCOMPARE(bytes_of(own + "/lines").count('\n'), 8);
+    QCOMPARE(bytes_of(own + "/lines.3").count('\n'), 1);
+  }
+
   // Slurm's part is played by a signal, a program scontrol, and the script started once more.
   void a_batch_job_whose_time_is_up_is_put_into_the_queue_again_and_goes_on_from_its_checkpoint() {
     const QString out = path("requeued"), calls = path("scontrol_calls"), lines = path("requeued.jsonl");

@@ -111,6 +111,23 @@ class LintCommandTest : public QObject {
     QCOMPARE(content(file), before);
   }
 
+  void an_output_that_cannot_be_is_refused_before_planning() {
+    const QString existing = idle_file("existing.json");
+    const QByteArray before = content(existing);
+    const std::pair<QStringList, QString> wrong[] = {
+        {{"--write", existing}, existing + ": the file exists"},
+        {{"--write", "nodir/x.json"}, "nodir/x.json: cannot write: No such"},
+        {{"--json", "--write", "-"}, "--json --write -: "},
+        {{"--force", "--write", preset("tiny_lm_dp")}, preset("tiny_lm_dp") + ": writing here would destroy"}};
+    for (const auto& [outputs, said] : wrong) {
+      const ProgramResult result = shardrun(with(QStringList{"lint"} + idle(), outputs));
+      QCOMPARE(result.code, 2);
+      QVERIFY(result.output.isEmpty());
+      QVERIFY2(result.errors.startsWith(said), qPrintable(result.errors));
+    }
+    QCOMPARE(content(existing), before);
+  }
+
   void a_rule_that_is_off_is_reported_with_its_reason() {
     const ProgramResult result =
         shardrun(with({"lint", "--rule", "idle_axis", "--set", "lint.off.idle_axis=two runs share it"}, idle()));

@@ -1,3 +1,6 @@
+#include <sys/resource.h>
+
+#include <QDir>
 #include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -173,6 +176,114 @@ class SearchTest : public QObject {
     QCOMPARE(result.output, QString());
     QVERIFY2(result.errors.contains(file.fileName()), qPrintable(result.errors));
     QCOMPARE(file.size(), 0);
+  }
+
+  void an_output_that_cannot_be_is_refused_before_the_search_data() {
+    QTest::addColumn<QStringList>("outputs");
+    QTest::addColumn<QString>("said");
+    QTest::newRow("no folder for the record") << QStringList{"--resume", "nodir/x"} << "nodir/x: cannot write: No such";
+    QTest::newRow("record to a stream") << QStringList{"--resume", "-"} << "--resume -: ";
+    QTest::newRow("record to a device") << QStringList{"--resume", "/dev/null"} << "--resume /dev/null: ";
+    QTest::newRow("no folder") << QStringList{"--write", "nodir/x.json"} << "nodir/x.json: cannot write: No such";
+    QTest::newRow("two documents") << QStringList{"--json", "--write", "-"} << "--json --write -: ";
+    QTest::newRow("one file for both") << QStringList{"--write", "x.json", "--resume", "./x.json"}
+                                       << "x.json: two outputs";
+  }
+  void an_output_that_cannot_be_is_refused_before_the_search() {
+    QFETCH(QStringList, outputs);
+    QFETCH(QString, said);
+    const ProgramResult result = shardrun(QStringList{"search", preset("llama_tiny"), "--devices", "2"} + outputs);
+    QCOMPARE(result.code, 2);
+    QVERIFY(result.output.isEmpty());
+    QVERIFY2(result.errors.startsWith(said), qPrintable(result.errors));
+  }
+
+  void what_was_found_is_printed_where_it_cannot_be_written() {
+    const QTemporaryDir folder;
+    const QString record = folder.filePath("record"), out = folder.filePath("best.json");
+    QProcess process;
+    process.setChildProcessModifier([] {
+      const rlimit none{0, 0};
+      ::signal(SIGXFSZ, SIG_IGN);
+      ::setrlimit(RLIMIT_FSIZE, &none);
+    });
+    process.start(QCoreApplication::applicationFilePath(),
+                  {"search", preset("llama_tiny"), "--devices", "2", "--json", "--resume", record, "--write", out});
+    const ProgramResult result = finish(process);
+    QCOMPARE(result.code, 2);
+    QVERIFY(!QJsonDocument::fromJson(result.output.toUtf8())["fastest"].toArray().isEmpty());
+    for (const QString& path : {record, out})
+      QVERIFY2(result.errors.contains(path + ": cannot write: "), qPrintable(result.errors));
+    QVERIFY(QDir(folder.path()).isEmpty());
+  }
+
+  void seconds_are_a_time_data() {
+    QTest::addColumn<bool>("is_time");
+    for (const char* text : {"0", "-5", "nan", "inf", "-inf"}) QTest::newRow(text) << false;
+    for (const char* text : {"60", "1e10", "9.3e9", "1e300"}) QTest::newRow(text) << true;
+  }
+  void seconds_are_a_time() {
+    QFETCH(bool, is_time);
+    const QString seconds = QTest::currentDataTag();
+    const ProgramResult result =
+        shardrun(QStringList{"search", preset("llama_tiny"), "--devices", "2", "--json", "--seconds=" + seconds});
+    QCOMPARE(result.code, is_time ? 0 : 2);
+    if (is_time) QCOMPARE(QJsonDocument::fromJson(result.output.toUtf8())["gap"].toDouble(), 0.0);
+    else QVERIFY2(result.errors.startsWith("--seconds " + seconds + ": "), qPrintable(result.errors));
+  }
+
+  void a_value_that_no_strategy_has_is_an_error_that_says_why_data() {
+    QTest::addColumn<QString>("fixed");
+    QTest::addColumn<QString>("said");
+    const auto row = [](const char* fixed, const char* said) {
+      QTest::newRow(fixed) << QString(fixed) << QString(said);
+    };
+    row("tensor=3", "3 does not divide the 4 devices");
+    row("tensor=0", "'0' is no such number");
+    row("data=0", "'0' is no such number");
+    row("tensor=x", "'x' is no such number");
+    row("pipeline=3", "3 does not divide the 4 devices");
+    row("microbatch_size=5", "5 does not divide batch");
+    row("zero=3", "which is fsdp");
+    row("zero=7", "no stage '7' of ZeRO (0, 1 or 2)");
+    row("recompute=bogus", "no recompute policy 'bogus'");
+    row("recompute=ful", "did you mean 'full'?");
+    row("pipeline_schedule=gpip", "did you mean 'gpipe'?");
+    row("expert=2", "the model has no experts");
+  }
+  void a_value_that_no_strategy_has_is_an_error_that_says_why() {
+    QFETCH(QString, fixed);
+    QFETCH(QString, said);
+    const ProgramResult result =
+        shardrun({"search", preset("llama_tiny"), "--devices", "4", "--machine", "dgx_h100", "--fix", fixed});
+    QCOMPARE(result.code, 2);
+    QVERIFY2(result.errors.startsWith("--fix " + fixed + ": ") && result.errors.contains(said),
+             qPrintable(result.errors));
+  }
+
+  void a_number_may_have_zeros_before_it() {
+    const QStringList search = {"search", preset("llama_tiny"), "--devices", "2", "--machine", "dgx_h100", "--fix"};
+    const ProgramResult plain = shardrun(search + QStringList{"tensor=2"});
+    QCOMPARE(plain.code, 0);
+    QCOMPARE(shardrun(search + QStringList{"tensor=02"}).output, plain.output);
+  }
+
+  void why_nothing_is_found_is_said() {
+    const QStringList search = {"search", preset("llama_tiny"), "--devices", "4", "--machine", "dgx_h100"};
+    const ProgramResult both = shardrun(search + QStringList{"--fix", "tensor=4", "--fix", "data=4"});
+    QCOMPARE(both.code, 2);
+    QVERIFY2(both.errors.contains("no strategy of 4 devices has all of these"), qPrintable(both.errors));
+    const ProgramResult refused = shardrun(search + QStringList{"--fix", "recompute=no_such_*"});
+    QCOMPARE(refused.code, 1);
+    QVERIFY2(
+        refused.output.contains("All candidates were refused, the first: ") && refused.output.contains("no_such_*"),
+        qPrintable(refused.output));
+    const ProgramResult small = shardrun(search + QStringList{"--at-most", "memory=1KB"});
+    QVERIFY2(small.output.contains("Nothing is within the limits"), qPrintable(small.output));
+    const ProgramResult short_of_time =
+        shardrun({"search", preset("llama_tiny"), "--devices", "64", "--machine", "dgx_h100", "--seconds", "1e-9"});
+    QCOMPARE(short_of_time.code, 1);
+    QVERIFY2(short_of_time.output.contains("Nothing was found in the time"), qPrintable(short_of_time.output));
   }
 
   void bad_numbers_and_limits_are_exit_code_2_with_what_would_be_right() {

@@ -1,8 +1,13 @@
+#include <sys/resource.h>
+
+#include <QDir>
 #include <QFile>
 #include <QJsonDocument>
 #include <QTemporaryDir>
 #include <QtTest>
+#include <csignal>
 
+#include "engine/export/export_kind.h"
 #include "tests/cli/program.h"
 
 namespace strategy_test {
@@ -24,6 +29,13 @@ class StrategyTest : public QObject {
                ",\n\"data\": {\"kind\": \"random_rolled\", \"batch_size\": 64}, \"seed\": 0, \"steps\": 1,\n"
                "\"optimizer\": {\"name\": \"adamw\", \"learning_rate\": 1e-3}}");
     return path;
+  }
+
+  static void each_kind() {
+    QTest::addColumn<QString>("kind");
+    for (const auto* kinds : {&export_kinds(), &strategy_kinds()}) {
+      for (const ExportKind& kind : *kinds) QTest::newRow(kind.name.c_str()) << QString::fromStdString(kind.name);
+    }
   }
 
  private slots:
@@ -66,6 +78,140 @@ class StrategyTest : public QObject {
       QCOMPARE(refused.code, exit_bad_input);
       QVERIFY2(refused.errors.contains("run.json:3: pipeline.layers: "), qPrintable(refused.errors));
     }
+  }
+
+  void no_kind_of_export_is_written_over_its_run_file_data() { each_kind(); }
+  void no_kind_of_export_is_written_over_its_run_file() {
+    QFETCH(QString, kind);
+    const QString file = written(R"("strategy": {"data": 2})");
+    const auto text = [&] {
+      QFile read(file);
+      return read.open(QIODevice::ReadOnly) ? read.readAll() : QByteArray();
+    };
+    const QByteArray before = text();
+    const ProgramResult result = shardrun({"export", file, "--to", kind, file, "--force"});
+    QCOMPARE(result.code, exit_bad_input);
+    QVERIFY(!before.isEmpty());
+    QCOMPARE(text(), before);
+    QCOMPARE(QDir(folder_.path()).entryList(QDir::Files), (QStringList{"run.json"}));
+  }
+
+  void options_that_a_kind_of_export_does_not_use_are_refused_data() { each_kind(); }
+  void options_that_a_kind_of_export_does_not_use_are_refused() {
+    QFETCH(QString, kind);
+    const ExportKind& known = find_export_kind(kind.toStdString());
+    const QString file = written(R"("strategy": {"data": 2})"), out = folder_.filePath("out.tfevents");
+    QList<QStringList> unused = {{"--trace", "slowest"}, {"--page", "no_such"}};
+    if (known.pages.empty()) unused.append(QStringList{"--page", "layout"});
+    if (!known.is_picture) unused.append(QStringList{"--size", "900x600"});
+    if (!known.needs_plan)
+      unused += QList<QStringList>{{"--machine", "no_such"}, {"--hosts", "a:1"}, {"--hostfile", "no_such"}};
+    for (const QStringList& option : unused) {
+      const ProgramResult result = shardrun(QStringList{"export", file, "--to", kind, out} + option);
+      QCOMPARE(result.code, exit_bad_input);
+      QVERIFY2(known.needs_run || result.errors.startsWith(option.join(' ') + ": "), qPrintable(result.errors));
+      QVERIFY(!QFile::exists(out));
+    }
+  }
+
+  void a_strategy_goes_to_any_file_or_device_data() {
+    QTest::addColumn<QString>("kind");
+    for (const ExportKind& kind : strategy_kinds())
+      QTest::newRow(kind.name.c_str()) << QString::fromStdString(kind.name);
+  }
+  void a_strategy_goes_to_any_file_or_device() {
+    QFETCH(QString, kind);
+    const QString file = written(R"("strategy": {"data": 2})"), out = folder_.filePath("strategy");
+    const ProgramResult printed = shardrun({"export", file, "--to", kind, "-"});
+    QVERIFY2(printed.code == 0 && !printed.output.isEmpty(), qPrintable(printed.errors));
+    QCOMPARE(shardrun({"export", file, "--to", kind, "/dev/stdout"}).output, printed.output);
+    QCOMPARE(shardrun({"export", file, "--to", kind, "/dev/null"}).code, 0);
+    QCOMPARE(shardrun({"export", file, "--to", kind, out}).code, 0);
+    const ProgramResult refused = shardrun({"export", file, "--to", kind, out});
+    QVERIFY(refused.code == exit_bad_input && refused.errors.contains("the file exists"));
+    QCOMPARE(shardrun({"export", file, "--to", kind, out, "--force"}).code, 0);
+    QFile read(out);
+    QVERIFY(read.open(QIODevice::ReadOnly));
+    QCOMPARE(QString::fromUtf8(read.readAll()), printed.output);
+    QVERIFY(read.remove());
+  }
+
+  // Nothing can be written to a file, as on a full disk.
+  void a_file_is_written_whole_or_not_at_all_data() {
+    QTest::addColumn<QStringList>("command");  // OUT is the file that it writes
+    const QString file = folder_.filePath("run.json");
+    for (const ExportKind& kind : strategy_kinds()) {
+      const QString name = QString::fromStdString(kind.name);
+      QTest::newRow(kind.name.c_str()) << QStringList{"export", file, "--to", name, "OUT"};
+    }
+    QTest::newRow("csv") << QStringList{"export", file, "--to", "csv", "OUT"};
+    QTest::newRow("expand") << QStringList{"expand", file, "OUT"};
+    QTest::newRow("new") << QStringList{"new", SHARDSCOPE_SOURCE_DIR "/presets/models/llama_tiny", "OUT"};
+    QTest::newRow("lint") << QStringList{"lint", file, "--write", "OUT"};
+    QTest::newRow("search") << QStringList{"search", preset("llama_tiny"), "--devices", "1", "--write", "OUT"};
+  }
+  void a_file_is_written_whole_or_not_at_all() {
+    QFETCH(QStringList, command);
+    QVERIFY(!written(R"("strategy": {"data": 2})").isEmpty());
+    const QString out = folder_.filePath("out.json");
+    command.replaceInStrings("OUT", out);
+    const auto run = [&](bool is_full) {
+      QProcess process;
+      if (is_full) {
+        process.setChildProcessModifier([] {
+          const rlimit none{0, 0};
+          ::signal(SIGXFSZ, SIG_IGN);
+          ::setrlimit(RLIMIT_FSIZE, &none);
+        });
+      }
+      process.start(QCoreApplication::applicationFilePath(), command);
+      return finish(process);
+    };
+    const ProgramResult full = run(true);
+    QCOMPARE(full.code, exit_bad_input);
+    QVERIFY2(full.errors.contains(out + ": cannot write: "), qPrintable(full.errors));
+    QCOMPARE(QDir(folder_.path()).entryList(QDir::Files | QDir::Hidden), (QStringList{"run.json"}));
+    const ProgramResult again = run(false);
+    QVERIFY2(again.code <= 1 && QFile::exists(out), qPrintable(again.errors));
+    const ProgramResult refused = run(false);
+    QVERIFY2(refused.code == exit_bad_input && refused.errors.contains(out + ": "), qPrintable(refused.errors));
+    QVERIFY(QFile::remove(out));
+  }
+
+  // Also where that is a regular file, which these names cannot be opened as.
+  void dev_stdout_is_standard_output_whatever_that_is_data() {
+    QTest::addColumn<QStringList>("command");  // OUT is the file that it writes
+    const QString file = folder_.filePath("run.json");
+    for (const auto* kinds : {&export_kinds(), &strategy_kinds()}) {
+      for (const ExportKind& kind : *kinds) {
+        const QString name = QString::fromStdString(kind.name);
+        if (!kind.extension.empty() && !kind.needs_run && !kind.is_picture)
+          QTest::newRow(kind.name.c_str()) << QStringList{"export", file, "--to", name, "OUT"};
+      }
+    }
+    QTest::newRow("expand") << QStringList{"expand", file, "OUT"};
+    QTest::newRow("new") << QStringList{"new", SHARDSCOPE_SOURCE_DIR "/presets/models/llama_tiny", "OUT"};
+    QTest::newRow("lint") << QStringList{"lint", file, "--write", "OUT"};
+  }
+  void dev_stdout_is_standard_output_whatever_that_is() {
+    QFETCH(QStringList, command);
+    QVERIFY(!written(R"("strategy": {"data": 2})").isEmpty());
+    const auto output = [&](const char* name) {
+      QStringList named = command;
+      named.replaceInStrings("OUT", name);
+      QProcess process;
+      const QString out = folder_.filePath("out");
+      process.setStandardOutputFile(out);
+      process.start(QCoreApplication::applicationFilePath(), named);
+      const ProgramResult result = finish(process);
+      QFile file(out);
+      const QByteArray text = file.open(QIODevice::ReadOnly) ? file.readAll() : result.errors.toUtf8();
+      file.remove();
+      return text;
+    };
+    const QByteArray usual = output("-");
+    QVERIFY(!usual.isEmpty());
+    for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) QCOMPARE(output(name), usual);
   }
 
   void utilisation_cost_and_range_are_said_of_devices_of_their_own() {

@@ -75,6 +75,25 @@ class UpgradeTest : public QObject {
     }
   }
 
+  void a_fault_of_one_file_leaves_none_of_the_others_out() {
+    QTemporaryDir folder;
+    const QByteArray current = read(preset("mintext_mlp"));
+    const QByteArray former = QByteArray(current).replace("  \"version\": 2,\n", "");
+    const QStringList paths = {folder.filePath("a.json"), folder.filePath("b.json"), folder.filePath("c.json"),
+                               folder.filePath("missing.json"), folder.filePath("d.json")};
+    for (const QString& path : paths) {
+      if (!path.endsWith("missing.json")) write(path, path == paths[1] ? QByteArray("{") : former);
+    }
+    const ProgramResult result = shardrun(QStringList("upgrade") + paths);
+    QCOMPARE(result.code, 2);
+    for (const int good : {0, 2, 4}) {
+      QCOMPARE(read(paths[good]), current);
+      QVERIFY2(result.errors.contains(paths[good] + ": rewritten"), qPrintable(result.errors));
+    }
+    QCOMPARE(read(paths[1]), QByteArray("{"));
+    for (const int bad : {1, 3}) QVERIFY2(result.errors.contains(paths[bad] + ":"), qPrintable(result.errors));
+  }
+
   void several_files_are_upgraded_by_one_call_and_standard_input_to_standard_output() {
     QTemporaryDir folder;
     const QByteArray former = read(preset("mintext_mlp")).replace("  \"version\": 2,\n", "");

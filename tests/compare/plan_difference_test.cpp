@@ -4,7 +4,9 @@
 
 #include <QTest>
 #include <cmath>
+#include <map>
 
+#include "engine/base/path.h"
 #include "engine/compare/run_difference.h"
 #include "engine/compile/file_paths.h"
 #include "engine/machine/chosen_machine.h"
@@ -133,11 +135,47 @@ class PlanDifferenceTest : public QObject {
     QVERIFY(difference.settings[1].before.empty());
   }
 
+  void every_array_whose_sharding_differs_is_in_a_line_of_that_difference() {
+    for (const auto& [one, other] : pairs()) {
+      std::map<std::string, std::pair<std::string, std::string>> arrays;
+      const auto add = [&](const Plan& plan, auto side) {
+        for (const ParameterPlan& parameter : plan.parameters)
+          arrays[join_path(parameter.path)].*side = to_string(parameter.sharding, plan.mesh);
+        for (const ValueLayout& layout : plan.layouts) {
+          std::string& text = arrays[layout.name].*side;
+          if (text.empty()) text = to_string(layout.sharding, plan.mesh);
+        }
+      };
+      add(one, &std::pair<std::string, std::string>::first);
+      add(other, &std::pair<std::string, std::string>::second);
+      const PlanDifference difference = difference_of(one, other);
+      int64_t differing = 0, counted = 0;
+      for (const auto& [name, texts] : arrays) {
+        if (texts.first == texts.second) continue;
+        ++differing;
+        const bool is_reported = std::ranges::any_of(difference.layouts, [&](const PlanDifference::Layout& line) {
+          return line.before == texts.first && line.after == texts.second &&
+                 (line.array == name || line.array == pattern_of(name));
+        });
+        QVERIFY2(is_reported, name.c_str());
+      }
+      for (const PlanDifference::Layout& line : difference.layouts) {
+        counted += line.count;
+        QVERIFY(line.count >= 1 && line.count <= line.of);
+      }
+      QCOMPARE(counted, differing);
+    }
+  }
+
   void an_interval_holds_the_mean_as_often_as_it_says() {
-    QCOMPARE(mean_interval({5}).half_width, 0.0);
+    QVERIFY(!mean_interval({5}).half_width && !mean_interval({}).half_width);
+    for (const std::vector<double>& few : {std::vector<double>{}, std::vector<double>{5}}) {
+      QVERIFY(!difference_interval(few, {1, 2, 3}).half_width && !difference_interval({1, 2, 3}, few).half_width);
+      QVERIFY(!difference_interval(few, few).half_width);
+    }
     const MeanInterval three = mean_interval({1, 2, 3});
     QVERIFY(std::abs(three.mean - 2) < 1e-12);
-    QVERIFY(std::abs(three.half_width - 4.302653 / std::sqrt(3)) < 1e-5);  // t of 2 degrees of freedom
+    QVERIFY(std::abs(*three.half_width - 4.302653 / std::sqrt(3)) < 1e-5);  // t of 2 degrees of freedom
     std::mt19937 random(7);
     std::normal_distribution<double> normal(10, 3);
     int inside = 0, both = 0;
@@ -147,8 +185,8 @@ class PlanDifferenceTest : public QObject {
       for (double& value : one) value = normal(random);
       for (double& value : other) value = normal(random);
       const MeanInterval mean = mean_interval(one), difference = difference_interval(one, other);
-      inside += std::abs(mean.mean - 10) <= mean.half_width;
-      both += std::abs(difference.mean) <= difference.half_width;
+      inside += std::abs(mean.mean - 10) <= *mean.half_width;
+      both += std::abs(difference.mean) <= *difference.half_width;
     }
     QVERIFY2(std::abs(inside / double(trials) - 0.95) < 0.02, qPrintable(QString::number(inside)));
     QVERIFY2(std::abs(both / double(trials) - 0.95) < 0.02, qPrintable(QString::number(both)));

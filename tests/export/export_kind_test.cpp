@@ -1,5 +1,6 @@
 #include "engine/export/export_kind.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -10,8 +11,11 @@
 #include <set>
 
 #include "engine/compile/document_of.h"
+#include "engine/compile/file_paths.h"
 #include "engine/compile/settings.h"
 #include "engine/config/write.h"
+#include "engine/data/data_kind.h"
+#include "engine/data/token_files.h"
 #include "engine/export/headless.h"
 #include "engine/export/sharded_arrays.h"
 #include "engine/machine/host_machine.h"
@@ -340,6 +344,57 @@ class ExportKindTest : public QObject {
     fs::rename(here, there);
     QVERIFY(!check_headless(there).empty());
     QVERIFY(text_of(there + "/run.json").find(SHARDSCOPE_SOURCE_DIR) == std::string::npos);
+  }
+
+  // However their paths are spelled: two folders of one name, with slashes at the end, or the file alone.
+  void a_headless_folder_has_the_data_of_the_run_path_by_path_data() {
+    QTest::addColumn<std::string>("kind");
+    QTest::addColumn<std::string>("data");
+    QTest::addColumn<std::string>("kept");
+    for (const DataKind& kind : all_data_kinds()) {
+      if (!kind.identify_files) continue;
+      const auto add = [&](const std::string& data, const std::string& kept) {
+        QTest::addRow("%s %s %s", kind.name.c_str(), data.c_str(), kept.c_str()) << kind.name << data << kept;
+      };
+      add("tok/", "val/");
+      add("tok", "val");
+      add("tok//", "other/tok");
+      add("tok/.", "val/..//val/");
+      add("tok/..", "val/");
+      add("tok/a.bin", "val/a.bin");
+    }
+  }
+  void a_headless_folder_has_the_data_of_the_run_path_by_path() {
+    QFETCH(std::string, kind);
+    QFETCH(std::string, data);
+    QFETCH(std::string, kept);
+    const QTemporaryDir folder, out;
+    const std::string base = folder.path().toStdString() + "/", to = out.filePath("x").toStdString();
+    for (const char* name : {"tok/a.bin", "tok/b/a.bin", "val/a.bin", "val/c.bin", "other/tok/a.bin"}) {
+      fs::create_directories(fs::path(base + name).parent_path());
+      std::ofstream file(base + name);
+      for (int i = 0; i < 512; ++i) file << fmt::format("{:<16}", name);
+    }
+    const RunConfig config = with_settings(
+        load_run_file(preset_path("tiny_text")),
+        {"data.kind=" + kind, "data.path=" + base + data, "data.validation=0", "data.validation_path=" + base + kept});
+    const ExportSource source{
+        std::make_shared<const Plan>(compile({config, reference_host()})), {}, input_paths(config), {}};
+    export_source(find_export_kind("headless"), source, {}, to, {});
+    const auto contents = [](const std::string& path) {
+      std::vector<std::pair<std::string, std::string>> found;
+      const TokenFiles files = find_token_files(path, 1, "");
+      for (const TokenFiles::File& file : files.files)
+        found.emplace_back(fs::is_directory(path) ? file.name : "", text_of(file.path));
+      return found;
+    };
+    const std::vector<std::string> before = data_paths(config), after = data_paths(load_run_file(to + "/run.json"));
+    QCOMPARE(before.size(), size_t{2});
+    QCOMPARE(after.size(), before.size());
+    for (size_t i = 0; i < before.size(); ++i) {
+      QVERIFY2(after[i].starts_with(to + "/data/"), after[i].c_str());
+      QVERIFY2(contents(after[i]) == contents(before[i]), after[i].c_str());
+    }
   }
 
   void a_changed_headless_folder_is_refused() {

@@ -4,6 +4,7 @@
 
 #include <QtTest>
 
+#include "engine/export/strategy_format.h"
 #include "tests/export/exported.h"
 #include "tests/test_program.h"
 
@@ -29,8 +30,15 @@ class FullDiskTest : public QObject {
 
   // Nothing can be written to a new name, nor over what is there.
   void expect_refusals(const char* why) {
-    const ExportSource source = made_source("tiny_text");
-    for (const ExportKind& kind : export_kinds()) {
+    const ExportSource made = made_source("tiny_text");
+    ExportSource of_strategy{nullptr, {}, {}, load_run_file(preset_path("tiny_text"))};
+    of_strategy.config->strategy.emplace();
+    QCOMPARE(failure_of([&] { write_new_file(path("new.json"), "text"); }).code, std::string("unwritable_file"));
+    QCOMPARE(failure_of([&] { write_new_file(path("old_file.tfevents"), "text"); }).code, std::string("file_exists"));
+    std::vector<ExportKind> kinds = export_kinds();
+    std::ranges::copy(strategy_kinds(), std::back_inserter(kinds));
+    for (const ExportKind& kind : kinds) {
+      const ExportSource& source = find_strategy_format(kind.name) ? of_strategy : made;
       const bool is_folder = kind.extension.empty();
       ExportTarget::Options force;
       force.existing = Existing::overwrite;

@@ -3,8 +3,10 @@
 #include <QTest>
 #include <QXmlStreamReader>
 
+#include "engine/base/units.h"
 #include "engine/compile/file_paths.h"
 #include "engine/export/export_kind.h"
+#include "engine/export/html_page.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
 
@@ -50,6 +52,21 @@ class HtmlTest : public QObject {
       for (const char* chapter : {"Strategy", "Memory", "Time", "Findings", "Parameters", "Evidence", "Run file"})
         QVERIFY2(text.contains(QString("<h2>%1</h2>").arg(chapter)), chapter);
       QVERIFY(text.count("<svg ") >= 3);
+    }
+  }
+
+  void a_name_is_cut_between_its_characters() {
+    for (const char* name : {"\u00e9", "\u4e16", "a\u00e9"}) {
+      for (size_t count = 25; count < 36; ++count) {
+        std::string label;
+        for (size_t i = 0; i < count; ++i) label += name;
+        const std::string bars = svg_bars({{label, {{"part", 1}}}}, seconds_text);
+        const QString read = QString::fromStdString(bars);
+        QVERIFY2(!read.contains(QChar::ReplacementCharacter), bars.c_str());
+        const bool is_cut = QString::fromStdString(label).size() > 32;
+        QCOMPARE(read.contains(QChar(0x2026)), is_cut);
+        QCOMPARE(read.count(">" + QString::fromStdString(label) + "</text>"), is_cut ? 0 : 1);
+      }
     }
   }
 

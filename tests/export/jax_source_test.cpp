@@ -1,8 +1,14 @@
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
 #include <QtTest>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/config/parse.h"
 #include "engine/export/jax_op.h"
 #include "engine/export/jax_program.h"
+#include "engine/export/jax_source.h"
 #include "engine/export/jax_specs_file.h"
 #include "engine/machine/host_machine.h"
 #include "engine/ops/registry.h"
@@ -39,7 +45,60 @@ QStringList lines_of(const std::string& text) { return QString::fromStdString(te
 class JaxSourceTest : public QObject {
   Q_OBJECT
 
+  // What Python says of programs: {"base": TEXT, "texts": {NAME: TEXT}} to standard input of the script; no line where
+  // all is well.
+  static QString python_says(const char* script, const std::string& base, const QJsonObject& texts) {
+    QProcess python;
+    python.start("python3", {"-W", "error", "-c", script});
+    python.write(QJsonDocument(QJsonObject{{"base", QString::fromStdString(base)}, {"texts", texts}}).toJson());
+    python.closeWriteChannel();
+    python.waitForFinished(300'000);
+    return QString::fromUtf8(python.readAllStandardOutput() + python.readAllStandardError()).trimmed();
+  }
+  static bool has_python() { return QProcess::execute("python3", {"-c", ""}) == 0; }
+
  private slots:
+  void names_of_axes_are_text_in_string_literals_alone() {
+    if (!has_python()) QSKIP("there is no python3");
+    const std::string file = text_of(preset_path("tensor_parallel_mlp"));
+    const auto config_of = [&](const std::string& name) {
+      std::string text = file;
+      replace(text, "\"Y\"", nlohmann::json(name).dump());
+      return parse_run_config(text, "run.json");
+    };
+    const std::string long_name = "a" + std::string(80, '(') + ", [b] \"c\"";
+    for (const bool whole : {true, false}) {
+      const auto program = [&](const std::string& name) {
+        return whole ? jax_program(config_of(name)) : jax_specs(config_of(name));
+      };
+      QJsonObject texts;
+      for (const std::string& name :
+           {std::string("a\"\"\"b"), std::string("C:\\new\\users"), std::string("m("), std::string("a[b"),
+            std::string("q\""), std::string("donn\u00e9es"), std::string("x  #? y"), std::string("it's"),
+            std::string("a, b"), std::string("{i}"), std::string("a\\"), std::string("\\\"\"\""), std::string("# a"),
+            std::string("\"\"\"\"+print(1)+\"\"\""), std::string("LOSSES"), long_name})
+        texts[QString::fromStdString(name)] = QString::fromStdString(program(name));
+      const QString said = python_says(R"(
+import ast, json, sys
+given = json.load(sys.stdin)
+def tree(text, name):
+    parsed = ast.parse(text)
+    for node in ast.walk(parsed):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = "NAME" if node.value == name else node.value.replace(name + "=", "NAME=")
+    return ast.dump(parsed)
+base = tree(given["base"], "Y")
+for name, text in given["texts"].items():
+    try:
+        if tree(text, name) != base: print("another program:", repr(name))
+    except SyntaxError as error:
+        print(repr(name), error)
+)",
+                                       program("Y"), texts);
+      QVERIFY2(said.isEmpty(), qPrintable(said));
+    }
+  }
+
   void what_jax_cannot_express_is_refused_at_its_place_data() {
     QTest::addColumn<QString>("preset");
     QTest::addColumn<QStringList>("settings");

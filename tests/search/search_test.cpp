@@ -1,6 +1,8 @@
 #include "engine/search/search.h"
 #include "engine/search/conclusion.h"
 
+#include <fmt/format.h>
+
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
@@ -85,6 +87,31 @@ class SearchTest : public QObject {
   }
 
  private slots:
+  void fixed_values_are_refused_exactly_where_they_leave_no_candidate() {
+    for (const char* preset : {"llama_tiny", "mixtral_tiny", "workshop_gpipe"}) {
+      const ModelLimits limits =
+          model_limits(load_run_file(std::string(SHARDSCOPE_SOURCE_DIR "/presets/") + preset + ".json"));
+      for (const int64_t devices : {1, 4, 6, 8}) {
+        QVERIFY(errors_of([&] { refuse_fixed(limits, devices, {}); }).empty());
+        const bool any = !candidates(limits, devices, {}).empty();
+        for (const char* key :
+             {"data", "fsdp", "tensor", "context", "expert", "pipeline", "microbatch_size", "virtual_stages"}) {
+          for (int64_t value = 1; value <= 9; ++value) {
+            FixedNumbers fixed, padded;
+            fix(fixed, fmt::format("{}={}", key, value));
+            fix(padded, fmt::format("{}=0{}", key, value));
+            QVERIFY(fixed == padded);
+            const std::vector<Error> errors = errors_of([&] { refuse_fixed(limits, devices, fixed); });
+            QCOMPARE(!errors.empty(), any && candidates(limits, devices, fixed).empty());
+            if (errors.empty()) continue;
+            QCOMPARE(to_string(errors.front().place), fmt::format("--fix {}={}", key, value));
+            QVERIFY(!errors.front().message.empty() && !errors.front().hint.empty());
+          }
+        }
+      }
+    }
+  }
+
   void the_front_and_the_fastest_are_those_of_planning_every_candidate_data() { each_space(); }
   void the_front_and_the_fastest_are_those_of_planning_every_candidate() {
     QFETCH(std::string, preset);
