@@ -2,6 +2,7 @@
 
 #include <QTemporaryDir>
 #include <QtTest>
+#include <filesystem>
 #include <fstream>
 
 #include "engine/ops/rotary.h"
@@ -34,6 +35,10 @@ class Folder {
   explicit Folder(const std::string& config) { std::ofstream(file()) << config; }
   std::string path() const { return folder_.path().toStdString(); }
   std::string file() const { return path() + "/config.json"; }
+  void add(const std::string& name) const { std::ofstream(path() + "/" + name) << "x"; }
+  void add_link_to_nothing(const std::string& name) const {
+    std::filesystem::create_symlink("../blobs/nothing", path() + "/" + name);
+  }
   std::vector<Error> check(const OptionList& more = {}) const { return huggingface().check(options_of(path(), more)); }
   Graph build(const OptionList& more = {}, int64_t sequence = 0) const {
     ModelContext context;
@@ -210,6 +215,55 @@ class HuggingfaceTest : public QObject {
     const std::vector<Error> errors = Folder(small_llama).check({{"overrides.hidden_size", int64_t{-1}}});
     QVERIFY(!errors.empty());
     QCOMPARE(to_string(errors[0].place), std::string("model.overrides.hidden_size"));
+  }
+
+  void weights_that_are_not_read_are_an_error_unless_first_values_are_random_data() {
+    QTest::addColumn<QStringList>("files");
+    QTest::addColumn<QStringList>("links");
+    QTest::addColumn<QString>("named");
+    const auto add = [](const char* name, const QStringList& files, const QStringList& links, const char* named) {
+      QTest::newRow(name) << files << links << named;
+    };
+    add("pickled", {"pytorch_model.bin"}, {}, "pytorch_model.bin");
+    add("pickled, in parts",
+        {"pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin", "pytorch_model.bin.index.json"}, {},
+        "pytorch_model-00001-of-00002.bin and 1 more");
+    add("parts without an index", {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"}, {},
+        "model.safetensors.index.json");
+    add("gguf", {"llama-q4.gguf"}, {}, "llama-q4.gguf");
+    add("a linked file that is gone", {}, {"model.safetensors"}, "model.safetensors is a link to ../blobs/nothing");
+    add("a linked index that is gone", {"model-00001-of-00002.safetensors"}, {"model.safetensors.index.json"},
+        "model.safetensors.index.json is a link to ../blobs/nothing");
+  }
+  void weights_that_are_not_read_are_an_error_unless_first_values_are_random() {
+    QFETCH(QStringList, files);
+    QFETCH(QStringList, links);
+    QFETCH(QString, named);
+    const Folder folder(small_llama);
+    for (const QString& file : files) folder.add(file.toStdString());
+    for (const QString& link : links) folder.add_link_to_nothing(link.toStdString());
+    for (const std::string& path : {folder.path(), folder.file()}) {
+      const std::vector<Error> errors = huggingface().check(options_of(path));
+      QCOMPARE(errors.size(), size_t{1});
+      QCOMPARE(to_string(errors[0].place), std::string("model.path"));
+      QVERIFY2(errors[0].message.find(named.toStdString()) != std::string::npos, errors[0].message.c_str());
+      QVERIFY2(errors[0].hint.find("\"initialise\": \"random\"") != std::string::npos, errors[0].hint.c_str());
+    }
+    QVERIFY(folder.check({{"initialise", std::string("random")}}).empty());
+  }
+
+  void a_folder_with_readable_weights_or_none_is_no_error() {
+    for (const std::vector<std::string>& files :
+         std::vector<std::vector<std::string>>{{},
+                                               {"optimizer.pt", "training_args.bin", "tokenizer.model"},
+                                               {"model.safetensors", "pytorch_model.bin"},
+                                               {"model.safetensors.index.json", "model-00001-of-00001.safetensors"}}) {
+      const Folder folder(small_llama);
+      for (const std::string& file : files) folder.add(file);
+      QVERIFY(folder.check().empty());
+      const bool begins = files.size() == 2;
+      QCOMPARE(huggingface().weights(options_of(folder.path())), begins ? folder.path() : std::string());
+    }
   }
 
   void a_folder_without_a_config_is_an_error_at_its_path() {
