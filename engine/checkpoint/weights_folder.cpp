@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
 #include "engine/base/json_depth.h"
+#include "engine/base/weight_files.h"
 #include "engine/checkpoint/float_types.h"
 #include "engine/mesh/box_runs.h"
 
@@ -57,25 +58,32 @@ std::optional<std::string> weight_name(const std::string& state) {
 }
 
 WeightsFolder::WeightsFolder(const std::string& folder) : folder_(folder) {
-  const fs::path index = fs::path(folder) / "model.safetensors.index.json";
-  if (!fs::exists(index)) {
-    add_file("model.safetensors");
+  const std::string file = weights_file(folder), whole = "model.safetensors";
+  if (file.empty() || file == whole) {
+    add_file(whole, {});
     return;
   }
+  const fs::path index = fs::path(folder) / file;
   const std::map<std::string, std::string> wanted = read_index(index.string());
   std::set<std::string> files;
-  for (const auto& [name, file] : wanted) files.insert(file);
-  for (const std::string& file : files) add_file(file);
-  for (const auto& [name, file] : wanted) {
+  for (const auto& [name, file_of_name] : wanted) files.insert(file_of_name);
+  for (const std::string& one : files) add_file(one, wanted);
+  for (const auto& [name, file_of_name] : wanted) {
     if (arrays_.contains(name)) continue;
-    throw Failure(Error{"unreadable_file", fmt::format("'{}' is not in {}, where the index says", name, file),
+    throw Failure(Error{"unreadable_file", fmt::format("'{}' is not in {}, where the index says", name, file_of_name),
                         in_file(index.string()), "copy the folder anew"});
   }
 }
 
-void WeightsFolder::add_file(const std::string& name) {
+void WeightsFolder::add_file(const std::string& name, const std::map<std::string, std::string>& wanted) {
   files_.emplace_back((fs::path(folder_) / name).string());
-  for (const auto& [array, held] : files_.back().arrays()) arrays_.emplace(array, Held{files_.size() - 1, held});
+  for (const auto& [array, held] : files_.back().arrays()) {
+    const auto file = wanted.find(array);
+    if (file != wanted.end() && file->second != name) continue;
+    if (arrays_.emplace(array, Held{files_.size() - 1, held}).second) continue;
+    throw Failure(Error{"unreadable_file", fmt::format("'{}' is in another file of the folder, too", array),
+                        in_file((fs::path(folder_) / name).string()), "an index that names the file of each array"});
+  }
 }
 
 const Shape* WeightsFolder::find(const std::string& name) const {

@@ -13,8 +13,9 @@ namespace shardscope {
 // The name that a parameter has in such files: of the state "params/a/b" "a.b"; nothing of other states.
 std::optional<std::string> weight_name(const std::string& state);
 
-// A model's arrays as Hugging Face's transformers writes them: FOLDER/model.safetensors, or several files that
-// FOLDER/model.safetensors.index.json names ({"weight_map": {array: file}}). F32, F16, BF16, F64, F8 and U8 are read as
+// A model's arrays as Hugging Face's transformers writes them: FOLDER/model.safetensors, else several files that
+// FOLDER/model.safetensors.index.json names ({"weight_map": {array: file}}). An array is that of the file which the
+// index names; one that the index does not name must be in one file only. F32, F16, BF16, F64, F8 and U8 are read as
 // f32. Throws Failure: unreadable_file (naming the file and what is wrong), missing_file.
 class WeightsFolder {
  public:
@@ -30,7 +31,8 @@ class WeightsFolder {
   void read(const std::string& name, const Box& box, std::span<float> out) const;
 
  private:
-  void add_file(const std::string& name);
+  // `wanted`: the file of each array that the index names.
+  void add_file(const std::string& name, const std::map<std::string, std::string>& wanted);
 
   struct Held {
     size_t file;
