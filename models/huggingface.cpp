@@ -176,6 +176,14 @@ std::optional<DType> dtype_of_config(const OptionList& options) {
   return read_decoder(options, 1, errors).dtype;
 }
 
+std::vector<std::pair<std::string, Shape>> states_of(const DecoderOptions& decoder) {
+  const ModelContext context;
+  const Graph graph = build_decoder(decoder, context, length_for(context, decoder), DType::f32);
+  std::vector<std::pair<std::string, Shape>> states;
+  for (const State& state : graph.states) states.emplace_back(graph.name(state), graph.type(state.before).shape);
+  return states;
+}
+
 ModelDefinition::Description describe(const OptionList& options, DType parameters) {
   ConfigDocument config = read_config_document(options);
   const std::string old = "torch_dtype", type = parameters == DType::bf16 ? "bfloat16" : "float32";
@@ -192,8 +200,9 @@ ModelDefinition::Description describe(const OptionList& options, DType parameter
   if (family && family->text == "mixtral") experts = ExpertArrays::mixtral;
   if (family && (family->text == "qwen3_moe" || family->text == "deepseek_v3")) experts = ExpertArrays::by_expert;
   const DecoderOptions decoder = read_decoder(options, 1, errors);
-  return {std::filesystem::path(config.file).parent_path().string(), print_json(config.document), experts,
-          decoder.adapters.scale, decoder.in_out};
+  if (!errors.empty()) throw Failure(std::move(errors));
+  return {folder_of(options),     config.file,    print_json(config.document), experts,
+          decoder.adapters.scale, decoder.in_out, states_of(decoder)};
 }
 
 }  // namespace

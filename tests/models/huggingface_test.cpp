@@ -1,5 +1,6 @@
 #include "models/huggingface.h"
 
+#include <QDir>
 #include <QTemporaryDir>
 #include <QtTest>
 #include <filesystem>
@@ -93,6 +94,27 @@ class HuggingfaceTest : public QObject {
     ModelContext context;
     context.sequence_length = 8;
     QCOMPARE(parameter_count(huggingface().build(options_of(folder), context)), count);
+  }
+
+  void a_description_has_the_states_that_a_run_of_it_has_data() {
+    QTest::addColumn<QString>("path");
+    const QString presets = SHARDSCOPE_SOURCE_DIR "/presets/models/";
+    const QString corpus = SHARDSCOPE_SOURCE_DIR "/tests/fuzz/corpus/model_configs/";
+    for (const QString& name : QDir(presets).entryList({"*_tiny"}, QDir::Dirs))
+      QTest::newRow(qPrintable(name)) << presets + name;
+    for (const QString& name : QDir(corpus).entryList(QDir::Files)) QTest::newRow(qPrintable(name)) << corpus + name;
+  }
+  void a_description_has_the_states_that_a_run_of_it_has() {
+    QFETCH(QString, path);
+    const OptionList options = options_of(path.toStdString());
+    std::map<std::string, Shape> described;
+    for (const auto& [name, shape] : huggingface().describe(options, DType::f32).states) described[name] = shape;
+    ModelContext context;
+    context.sequence_length = 8;
+    const Graph graph = huggingface().build(options, context);
+    QCOMPARE(described.size(), graph.states.size());
+    for (const State& state : graph.states)
+      QVERIFY2(described.at(graph.name(state)) == graph.type(state.before).shape, graph.name(state).c_str());
   }
 
   void parameters_have_the_names_and_shapes_that_they_have_on_disk() {
