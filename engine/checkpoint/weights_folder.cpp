@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
 #include "engine/base/json_depth.h"
 #include "engine/base/weight_files.h"
 #include "engine/checkpoint/float_types.h"
+#include "engine/checkpoint/stored_array.h"
 #include "engine/mesh/box_runs.h"
 
 namespace shardscope {
@@ -32,12 +34,14 @@ std::map<std::string, std::string> read_index(const std::string& path) {
   const std::string text = read_text(path, longest_index);
   if (is_nested_deeply(text)) fail("the index is nested too deeply");
   try {
-    const auto index = nlohmann::json::parse(text);
+    const nlohmann::json index = parse_without_repeats(text);
     if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
       fail("the index has no object 'weight_map'");
     }
     for (const auto& [name, file] : index["weight_map"].items()) files[name] = file.get<std::string>();
   } catch (const nlohmann::json::exception& wrong) {
+    fail(fmt::format("the index is wrong: {}", wrong.what()));
+  } catch (const std::invalid_argument& wrong) {
     fail(fmt::format("the index is wrong: {}", wrong.what()));
   }
   for (const auto& [name, file] : files) {
@@ -88,7 +92,11 @@ void WeightsFolder::add_file(const std::string& name, const std::map<std::string
 
 const Shape* WeightsFolder::find(const std::string& name) const {
   const auto found = arrays_.find(name);
-  return found == arrays_.end() ? nullptr : &found->second.array.type.shape;
+  if (found == arrays_.end()) return nullptr;
+  const auto& [file, array] = found->second;
+  if (array.unreadable.empty()) return &array.type.shape;
+  throw Failure(Error{"unreadable_file", fmt::format("'{}' {}", name, array.unreadable), in_file(files_[file].path()),
+                      fmt::format("F32, F16, BF16, F64 or F8, of at most {} dimensions", Shape::max_rank)});
 }
 
 std::vector<std::string> WeightsFolder::names() const {

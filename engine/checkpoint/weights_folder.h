@@ -22,7 +22,8 @@ class WeightsFolder {
   explicit WeightsFolder(const std::string& folder);
 
   const std::string& path() const { return folder_; }
-  // The shape of an array; nullptr where there is none of this name.
+  // The shape of an array; nullptr where there is none of this name. Throws where it is of a type or of dimensions that
+  // are not read.
   const Shape* find(const std::string& name) const;
   // The type of an array in its file, as safetensors calls it.
   const std::string& stored_type(const std::string& name) const { return arrays_.at(name).array.stored; }

@@ -147,8 +147,14 @@ class WeightsFolderTest : public QObject {
     folder.write("model.safetensors", "a", "I32", "[2]", bytes_of(std::vector<int32_t>{1, 2}));
     const WeightsFolder integers(folder.path());
     QCOMPARE(error_of([&] { read(integers, "a", {{0}, {2}}); }).code, std::string("unreadable_file"));
-    folder.write("model.safetensors", "a", "F6_E2M3", "[2]", "ab");
-    QVERIFY(to_string(error_of([&] { WeightsFolder weights(folder.path()); })).find("F6_E2M3") != std::string::npos);
+    for (const auto& [type, shape] : {std::pair{"BOOL", "[2]"}, {"I16", "[1]"}, {"U8", "[1,1,1,1,1,1,2]"}}) {
+      folder.write("model.safetensors", "a", type, shape, "ab");
+      const WeightsFolder unreadable(folder.path());
+      QVERIFY(unreadable.names() == std::vector<std::string>{"a"} && !unreadable.find("b"));
+      const Error error = error_of([&] { unreadable.find("a"); });
+      QVERIFY2(error.message.find("'a' ") == 0, error.message.c_str());
+      QCOMPARE(error.place.file, folder.path() + "/model.safetensors");
+    }
   }
 };
 
