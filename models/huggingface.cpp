@@ -194,6 +194,7 @@ ModelDefinition::Description describe(const OptionList& options, DType parameter
   if (!config.document.find(old) && !config.document.find("dtype")) {
     config.document.add("dtype", JsonNode::of(type));
   }
+  config.document.remove("quantization_config");  // what is written is not quantised
   std::vector<Error> errors;
   const JsonNode* family = config.document.find("model_type");
   ExpertArrays experts = ExpertArrays::joined;
