@@ -141,7 +141,7 @@ constexpr const char* kept_files[] = {
 std::filesystem::path new_folder(const std::string& out) {
   namespace fs = std::filesystem;
   if (out == standard_stream) {
-    throw Failure(Error{"unwritable_file", "a folder does not go to standard output", "OUT",
+    throw Failure(Error{"unwritable_file", "a folder does not go to standard output", at_argument("OUT"),
                         "the name of a new folder, or no --huggingface"});
   }
   fs::path folder = fs::path(out).lexically_normal();

@@ -1,5 +1,6 @@
 #include <QDir>
 #include <QFile>
+#include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
@@ -47,6 +48,27 @@ class ModelFolderTest : public QObject {
     }
     QCOMPARE(shardrun({"new", models + "llama_tiny", folder.filePath("llama_tiny.json")}).code, 2);  // it exists
     QCOMPARE(shardrun({"new", folder.path(), folder.filePath("none.json")}).code, 2);
+  }
+
+  void new_writes_fields_that_are_ignored_into_the_run_file() {
+    QTemporaryDir folder;
+    const QString out = folder.filePath("run.json");
+    QJsonObject config = QJsonDocument::fromJson(text_of(models + "llama_tiny/config.json")).object();
+    config["mine"] = 1;
+    config["rope_scaling"] = QJsonObject{{"rope_type", "linear"}, {"factor", 2}, {"yours", 2}};
+    config.remove("rope_parameters");
+    write(folder.filePath("config.json"), QJsonDocument(config).toJson());
+    const ProgramResult refused = shardrun({"new", folder.path(), out});
+    QCOMPARE(refused.code, 2);
+    for (const char* hint : {"--ignore mine", "--ignore rope_scaling.yours"})
+      QVERIFY2(refused.errors.contains(hint), qPrintable(refused.errors));
+    const ProgramResult made =
+        shardrun({"new", folder.path(), out, "--ignore", "mine", "--ignore", "rope_scaling.yours"});
+    QVERIFY2(made.code == 0, qPrintable(made.errors));
+    const QJsonObject model = QJsonDocument::fromJson(text_of(out)).object()["model"].toObject();
+    QCOMPARE(model["ignore"].toArray(), (QJsonArray{"mine", "rope_scaling.yours"}));
+    const ProgramResult checked = shardrun({"validate", out});
+    QVERIFY2(checked.code == 0 && checked.errors.isEmpty(), qPrintable(checked.errors));
   }
 
   void overrides_are_set_by_their_path() {
