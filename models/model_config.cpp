@@ -228,7 +228,7 @@ void ModelConfig::finish() {
     const std::string& key = node_->keys[i];
     if (used_.contains(key) || ignored_.contains(key)) continue;
     const std::string hint =
-        fmt::format("{}; \"ignore\": [\"{}\"] in the run file's model, or `shardrun new --ignore {}`, leaves it out",
+        fmt::format("{}; \"ignore\": [\"{}\"] in the run file's model, or --ignore {} of `new`, leaves it out",
                     name_hint(key, known), path_of(key), path_of(key));
     errors_->push_back(
         {"unknown_field", fmt::format("unknown field '{}'", key), place(node_->items[i], path_of(key)), hint});

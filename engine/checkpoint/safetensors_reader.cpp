@@ -79,7 +79,7 @@ void require_no_gaps(std::vector<Bytes> arrays, int64_t bytes) {
   std::ranges::sort(arrays, {}, [](const Bytes& one) { return std::pair(one.from, one.to); });
   int64_t end = 0;
   for (const Bytes& one : arrays) {
-    if (one.from < end) throw std::invalid_argument(fmt::format("'{}' lies over another array", one.name));
+    if (one.from < end) throw std::invalid_argument(fmt::format("'{}' overlaps another array", one.name));
     if (one.from > end) throw std::invalid_argument(fmt::format("no array has the bytes before '{}'", one.name));
     end = one.to;
   }

@@ -153,8 +153,8 @@ class SafetensorsTest : public QObject {
     QTest::newRow("a name twice") << "{" + a + "," + a + "}" << 8 << "\"a\" is given twice";
     QTest::newRow("a key of an array twice")
         << "{'a':{'dtype':'F32','dtype':'I32','shape':[2],'data_offsets':[0,8]}}" << 8 << "\"dtype\" is given twice";
-    QTest::newRow("the same bytes") << "{" + a + "," + b.arg(0).arg(8) + "}" << 8 << "'b' lies over another array";
-    QTest::newRow("some of the same") << "{" + a + "," + b.arg(4).arg(12) + "}" << 12 << "'b' lies over another array";
+    QTest::newRow("the same bytes") << "{" + a + "," + b.arg(0).arg(8) + "}" << 8 << "'b' overlaps another array";
+    QTest::newRow("some of the same") << "{" + a + "," + b.arg(4).arg(12) + "}" << 12 << "'b' overlaps another array";
     QTest::newRow("a gap") << "{" + a + "," + b.arg(12).arg(20) + "}" << 20 << "no array has the bytes before 'b'";
     QTest::newRow("a gap at the front") << "{" + b.arg(4).arg(12) + "}" << 12 << "no array has the bytes before 'b'";
     QTest::newRow("bytes at the end") << "{" + a + "}" << 11 << "no array has the file's last 3 bytes";
