@@ -16,10 +16,22 @@ namespace {
 
 using NodeKind = JsonNode::Kind;
 
+// Fields that are integers are written without a point.
+JsonNode number_node(double number) {
+  constexpr double exact = 9007199254740992;
+  const bool is_integer = std::trunc(number) == number && std::abs(number) <= exact;
+  return is_integer ? JsonNode::of(static_cast<int64_t>(number)) : JsonNode::of(number);
+}
+
 JsonNode node_of(const OptionValue& value) {
   if (const auto* list = std::get_if<TextList>(&value)) {
     JsonNode array = JsonNode::array();
     for (const std::string& text : *list) array.items.push_back(JsonNode::of(text));
+    return array;
+  }
+  if (const auto* list = std::get_if<NumberList>(&value)) {
+    JsonNode array = JsonNode::array();
+    for (double number : *list) array.items.push_back(number_node(number));
     return array;
   }
   JsonNode node;
@@ -226,7 +238,8 @@ void ModelConfig::finish() {
   const std::vector<std::string> known(used_.begin(), used_.end());
   for (size_t i = 0; i < node_->keys.size(); ++i) {
     const std::string& key = node_->keys[i];
-    if (used_.contains(key) || ignored_.contains(key)) continue;
+    const bool is_taken_away = node_->items[i].is(NodeKind::null) && node_->items[i].line == 0;
+    if (used_.contains(key) || ignored_.contains(key) || is_taken_away) continue;
     const std::string hint =
         fmt::format("{}; \"ignore\": [\"{}\"] in the run file's model, or --ignore {} of `new`, leaves it out",
                     name_hint(key, known), path_of(key), path_of(key));

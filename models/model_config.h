@@ -69,9 +69,9 @@ class ModelConfig {
 
 // The config of a folder's model: PATH/config.json, or PATH where it is a file; with the run file's values in the place
 // of its own: overrides "overrides.rope_scaling.factor" = 8, in the order of the list. Where they have another
-// rope_type they replace the object that it is in, but for its rope_theta and partial_rotary_factor. Throws Failure:
-// what reading the file throws, with the place model.path where there is none; duplicate_key, where an object has one
-// twice.
+// rope_type they replace the object that it is in, but for its rope_theta and partial_rotary_factor. Null is what a
+// config means by it, and takes away what would be an unknown field. Throws Failure: what reading the file throws, with
+// the place model.path where there is none; duplicate_key, where an object has one twice.
 struct ConfigDocument {
   std::string file;
   JsonNode document;  // values that the run file gives have line 0

@@ -71,6 +71,38 @@ class ModelFolderTest : public QObject {
     QVERIFY2(checked.code == 0 && checked.errors.isEmpty(), qPrintable(checked.errors));
   }
 
+  // Written as in config.json.
+  void overrides_may_be_null_and_lists_of_numbers() {
+    QTemporaryDir folder;
+    QJsonObject run = QJsonDocument::fromJson(text_of(preset("llama_tiny"))).object();
+    QJsonObject model = run["model"].toObject();
+    const QString file = folder.filePath("run.json"), again = folder.filePath("again.json");
+    const auto write_run = [&] {
+      run["model"] = model;
+      write(file, QJsonDocument(run).toJson());
+    };
+    const QJsonArray factors{1, 1.5, 2, 2};
+    model["path"] = models + "llama_tiny";
+    const QJsonObject overrides{
+        {"rope_scaling", QJsonObject{{"rope_type", "longrope"}, {"short_factor", factors}, {"long_factor", factors}}},
+        {"head_dim", QJsonValue()}};
+    model["overrides"] = overrides;
+    write_run();
+    const ProgramResult checked = shardrun({"validate", file});
+    QVERIFY2(checked.code == 0, qPrintable(checked.errors));
+    const ProgramResult expanded = shardrun({"expand", file, again});
+    QVERIFY2(expanded.code == 0, qPrintable(expanded.errors));
+    const QJsonObject written = QJsonDocument::fromJson(text_of(again)).object()["model"].toObject();
+    QCOMPARE(written["overrides"].toObject(), overrides);
+    model["overrides"] = QJsonObject{{"layer_types", QJsonArray{1, "full_attention"}}};
+    write_run();
+    QCOMPARE(shardrun({"validate", file}).code, 2);
+    model.remove("overrides");
+    model["ignore"] = QJsonValue();
+    write_run();
+    QCOMPARE(shardrun({"validate", file}).code, 2);
+  }
+
   void overrides_are_set_by_their_path() {
     const ProgramResult plan =
         shardrun({"plan", preset("llama_tiny"), "--set", "model.overrides.num_hidden_layers=1", "--set",

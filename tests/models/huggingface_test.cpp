@@ -197,6 +197,29 @@ class HuggingfaceTest : public QObject {
     QCOMPARE(errors.at(0).place.path, std::string("rope_parameters.factor"));
   }
 
+  void an_override_by_null_is_null_and_takes_unknown_fields_away() {
+    const Folder folder(with_fields(replaced(small_llama, "llama", "mistral"),
+                                    "'mine': 1, 'sliding_window': 8, 'rope_scaling': {'rope_type': 'odd'}"));
+    QVERIFY(!folder.check().empty());
+    const OptionList nulls{{"overrides.mine", Null{}}, {"overrides.rope_scaling", Null{}}};
+    QVERIFY(folder.check(nulls).empty());
+    OptionList wide = nulls;
+    wide.emplace_back("overrides.sliding_window", Null{});
+    QVERIFY(folder.check(wide).empty());
+    const std::string config = huggingface().describe(options_of(folder.path(), wide), DType::f32).config;
+    QVERIFY2(config.find("\"sliding_window\": null") != std::string::npos, config.c_str());
+  }
+
+  void an_override_may_be_a_list_of_numbers() {
+    const OptionList longrope{{"overrides.rope_scaling.rope_type", std::string("longrope")},
+                              {"overrides.rope_scaling.short_factor", NumberList{1, 1.5}},
+                              {"overrides.rope_scaling.long_factor", NumberList{2, 2.5}}};
+    const Folder folder(small_llama);
+    const std::vector<Error> errors = folder.check(longrope);
+    QVERIFY2(errors.empty(), errors.empty() ? "" : to_string(errors[0]).c_str());
+    QCOMPARE(folder.check({{"overrides.layer_types", NumberList{1}}}).size(), size_t{1});
+  }
+
   void an_unknown_field_is_an_error_unless_it_is_ignored() {
     const Folder folder(replaced(small_llama, "\"vocab_size\"", "\"num_experts_of_mine\": 3,\n  \"vocab_size\""));
     const std::vector<Error> errors = folder.check();
