@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/plural.h"
+#include "models/quantization_config.h"
 
 namespace shardscope {
 
@@ -52,7 +53,11 @@ void read_nothing(ModelConfig& config) {
                          "keys_to_ignore_at_inference",
                          "is_encoder_decoder",
                          "chunk_size_feed_forward",
-                         "pruned_heads"});
+                         "pruned_heads",
+                         "output_past",
+                         "_num_labels",
+                         "_attn_implementation_autoset"});
+  read_quantization(config);
 }
 
 DecoderOptions read_common(ModelConfig& config, const CommonDefaults& defaults) {
@@ -62,18 +67,30 @@ DecoderOptions read_common(ModelConfig& config, const CommonDefaults& defaults) 
   options.width = config.integer("hidden_size", {}, 2, 10'000'000);
   options.inner = config.integer("intermediate_size", {}, 1, 10'000'000);
   options.heads = config.integer("num_attention_heads", {}, 1, 100'000);
-  options.key_heads = config.integer("num_key_value_heads", defaults.key_heads.value_or(options.heads), 1, 100'000);
+  const bool as_many = config.is_null("num_key_value_heads") || !defaults.key_heads;
+  options.key_heads = config.integer("num_key_value_heads", as_many ? options.heads : *defaults.key_heads, 1, 100'000);
   options.positions = config.integer("max_position_embeddings", defaults.positions);
   options.layers.resize(static_cast<size_t>(config.integer("num_hidden_layers", {}, 1, 10'000)));
   options.tied = config.boolean("tie_word_embeddings", defaults.tied);
   options.deviation = config.number("initializer_range", defaults.deviation, 0, 1);
   std::optional<int64_t> head_size = config.maybe_integer("head_dim", 2, 1'000'000);
-  if (!head_size) head_size = defaults.head_size;
+  if (!head_size && (!config.is_null("head_dim") || defaults.is_latent)) head_size = defaults.head_size;
   if (!head_size) require_multiple_of(config, "hidden_size", options.width, "num_attention_heads", options.heads);
   options.head_size = head_size.value_or(std::max<int64_t>(options.width / options.heads, 1));
   require_multiple_of(config, "num_attention_heads", options.heads, "num_key_value_heads", options.key_heads);
   if (options.heads % options.key_heads != 0) options.key_heads = options.heads;
   return options;
+}
+
+int64_t read_expert_count(ModelConfig& config, const std::string& field, const std::string& also,
+                          std::optional<int64_t> otherwise) {
+  constexpr int64_t most = 100'000;
+  const std::optional<int64_t> other = config.maybe_integer(also, 1, most);
+  const int64_t count = config.integer(field, other ? other : otherwise, 1, most);
+  if (!other || *other == count) return count;
+  config.fail(also, "contradiction", fmt::format("{} and {} are {} and {}", field, also, count, *other),
+              "the same number, or one of the two fields");
+  return count;
 }
 
 double read_balance(ModelConfig& config) {

@@ -32,8 +32,10 @@ std::vector<ModelFamily> gpt_oss_families();   // gpt_oss
 // num_key_value_heads, head_dim, max_position_embeddings, tie_word_embeddings, initializer_range; layers without
 // windows; fields of every config that change nothing.
 struct CommonDefaults {
+  // Of configs without the field; where it is null it is hidden_size / heads, and heads.
   std::optional<int64_t> head_size = {};  // else hidden_size / heads
   std::optional<int64_t> key_heads = {};  // else heads
+  bool is_latent = false;                 // sizes of heads have fields of their own, and head_dim does not count
   int64_t positions = 2048;
   bool tied = false;
   double deviation = 0.02;
@@ -49,6 +51,9 @@ std::optional<std::vector<bool>> read_layer_types(ModelConfig& config, size_t la
 // Gives every layer these rotary positions, and the window to those that are sliding.
 void set_layers(DecoderOptions& options, const RotaryAttributes& rotary, int64_t window = 0,
                 const std::vector<bool>& sliding = {});
+// How many experts there are, by either of two names.
+int64_t read_expert_count(ModelConfig& config, const std::string& field, const std::string& also,
+                          std::optional<int64_t> otherwise = {});
 // What the loss that balances experts counts: router_aux_loss_coef where output_router_logits asks for it, else 0.
 double read_balance(ModelConfig& config);
 // A number that must be a multiple of another.

@@ -11,9 +11,10 @@ namespace {
 // transformers' DeepseekV3ForCausalLM, without multi-token prediction: latent attention, a router of sigmoids in groups
 // whose bias is not trained, a shared expert, dense first layers.
 DecoderOptions read_deepseek_v3(ModelConfig& config, int64_t sequence) {
-  DecoderOptions options = read_common(config, {.head_size = 2, .positions = 4096});
+  DecoderOptions options = read_common(config, {.head_size = 2, .is_latent = true, .positions = 4096});
   config.without_effect({"pad_token_id", "attention_dropout", "pretraining_tp", "num_mtp_layers",
-                         "num_nextn_predict_layers", "ep_size", "aux_loss_alpha", "seq_aux", "head_dim"});
+                         "num_nextn_predict_layers", "ep_size", "aux_loss_alpha", "seq_aux", "head_dim",
+                         "qk_head_dim"});
   config.without_effect({"router_aux_loss_coef"});
   if (config.boolean("output_router_logits", false)) {
     config.fail("output_router_logits", "router_loss", "the loss that balances experts is not supported", "false");
@@ -38,7 +39,7 @@ DecoderOptions read_deepseek_v3(ModelConfig& config, int64_t sequence) {
   latent.bias = config.boolean("attention_bias", false);
   options.latent = latent;
 
-  options.experts.count = config.integer("n_routed_experts", 256, 1, 100'000);
+  options.experts.count = read_expert_count(config, "n_routed_experts", "num_local_experts", 256);
   options.experts.inner = config.integer("moe_intermediate_size", 2048, 1, 10'000'000);
   options.experts.shared_inner = options.experts.inner * config.integer("n_shared_experts", 1, 0, 1000);
   options.experts.choice_bias = true;

@@ -60,7 +60,8 @@ DecoderOptions read_gemma3(ModelConfig& config, int64_t sequence) {
   options.head_norm = HeadNorm::head;
   config.without_effect({"attn_logit_softcapping"});  // its attention has no cap
   options.logit_cap = read_cap(config, "final_logit_softcapping", 0);
-  const int64_t pattern = config.integer("sliding_window_pattern", 6, 1, 10'000);
+  const int64_t saved = config.integer("_sliding_window_pattern", 6, 1, 10'000);  // as transformers writes it
+  const int64_t pattern = config.integer("sliding_window_pattern", saved, 1, 10'000);
   const std::vector<bool> sliding =
       read_layer_types(config, options.layers.size()).value_or(every_nth_full(options.layers.size(), pattern));
   RotaryDefaults full{.theta = config.number("rope_theta", 1e6, 1.0001, 1e15),

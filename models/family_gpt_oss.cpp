@@ -15,7 +15,7 @@ DecoderOptions read_gpt_oss(ModelConfig& config, int64_t sequence) {
   options.head_bias = options.output_bias = config.boolean("attention_bias", true);
   options.sinks = true;
   DecoderExperts& experts = options.experts;
-  experts.count = config.integer("num_local_experts", 128, 1, 100'000);
+  experts.count = read_expert_count(config, "num_local_experts", "num_experts", 128);
   experts.inner = options.inner;
   experts.choice.k = config.integer("num_experts_per_tok", 4, 1, 256);
   experts.choice.normalise = true;  // the softmax of the chosen logits

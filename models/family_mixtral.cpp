@@ -7,8 +7,9 @@ namespace shardscope {
 
 namespace {
 
-void read_choice(ModelConfig& config, DecoderOptions& options, const std::string& count, bool normalise) {
-  options.experts.count = config.integer(count, {}, 1, 100'000);
+void read_choice(ModelConfig& config, DecoderOptions& options, const std::string& count, const std::string& also,
+                 bool normalise) {
+  options.experts.count = read_expert_count(config, count, also);
   options.experts.choice.k = config.integer("num_experts_per_tok", {}, 1, 256);
   options.experts.choice.normalise = normalise;
   if (options.experts.choice.k <= options.experts.count) return;
@@ -27,7 +28,7 @@ DecoderOptions read_mixtral(ModelConfig& config, int64_t sequence) {
   options.norm.epsilon = config.number("rms_norm_eps", 1e-5, 0, 1);
   options.activation = read_activation(config, "hidden_act", "silu");
   options.experts.inner = options.inner;
-  read_choice(config, options, "num_local_experts", true);
+  read_choice(config, options, "num_local_experts", "num_experts", true);
   for (DecoderLayer& layer : options.layers) layer.experts = true;
   const int64_t window = config.maybe_integer("sliding_window").value_or(0);
   const RotaryDefaults rotary{
@@ -46,7 +47,7 @@ DecoderOptions read_qwen3_moe(ModelConfig& config, int64_t sequence) {
   options.head_bias = options.output_bias = config.boolean("attention_bias", false);
   options.head_norm = HeadNorm::head;
   options.experts.inner = config.integer("moe_intermediate_size", 768, 1, 10'000'000);
-  read_choice(config, options, "num_experts", config.boolean("norm_topk_prob", false));
+  read_choice(config, options, "num_experts", "num_local_experts", config.boolean("norm_topk_prob", false));
   const int64_t step = config.integer("decoder_sparse_step", 1, 1, 10'000);
   const std::vector<int64_t> dense = config.integers("mlp_only_layers", 0, 10'000);
   for (size_t i = 0; i < options.layers.size(); ++i) {

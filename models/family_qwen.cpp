@@ -27,6 +27,9 @@ void read_windows(ModelConfig& config, DecoderOptions& options, const RotaryAttr
 DecoderOptions read_qwen(ModelConfig& config, int64_t sequence, const CommonDefaults& defaults) {
   DecoderOptions options = read_common(config, defaults);
   config.without_effect({"pad_token_id", "attention_dropout"});
+  if (config.boolean("use_mrope", false)) {
+    config.fail("use_mrope", "unknown_choice", "rotary positions of images are not supported", "false");
+  }
   options.norm.epsilon = config.number("rms_norm_eps", 1e-6, 0, 1);
   options.activation = read_activation(config, "hidden_act", "silu");
   const RotaryDefaults rotary{.head_size = options.head_size, .positions = options.positions, .sequence = sequence};

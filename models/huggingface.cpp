@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "engine/base/plural.h"
+#include "engine/base/weight_files.h"
 #include "models/compute_dtype.h"
 #include "models/decoder.h"
 #include "models/families.h"
@@ -15,6 +16,8 @@
 namespace shardscope {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int64_t longest_by_default = 4096;
 
@@ -62,12 +65,25 @@ DecoderOptions read_decoder(const OptionList& options, int64_t length, std::vect
   return decoder;
 }
 
+std::string folder_of(const OptionList& options) {
+  const fs::path path = string_option(options, "path");
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return path.string();
+  return path.has_parent_path() ? path.parent_path().string() : ".";
+}
+
+bool begins_from_weights(const OptionList& options) { return string_option(options, "initialise") == "weights"; }
+
 std::vector<Error> check_huggingface(const OptionList& options) {
   std::vector<Error> errors;
   try {
     read_decoder(options, 1, errors);
   } catch (const Failure& failure) {
     return failure.errors();
+  }
+  const std::string folder = folder_of(options);
+  if (begins_from_weights(options) && weights_file(folder).empty()) {
+    if (std::optional<Error> refused = unusable_weights(folder)) errors.push_back(std::move(*refused));
   }
   return errors;
 }
@@ -151,20 +167,21 @@ std::vector<Error> huggingface_notes(const OptionList& options) {
 std::vector<std::pair<std::string, std::vector<std::string>>> huggingface_captions(const OptionList&) { return {}; }
 
 std::string weights_of(const OptionList& options) {
-  namespace fs = std::filesystem;
-  if (string_option(options, "initialise") != "weights") return {};
-  fs::path folder = string_option(options, "path");
-  std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) folder = folder.parent_path();
-  for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
-    if (fs::exists(folder / name, ignored)) return folder.string();
-  }
-  return {};
+  const std::string folder = folder_of(options);
+  return begins_from_weights(options) && !weights_file(folder).empty() ? folder : std::string();
 }
 
 std::optional<DType> dtype_of_config(const OptionList& options) {
   std::vector<Error> errors;
   return read_decoder(options, 1, errors).dtype;
+}
+
+std::vector<std::pair<std::string, Shape>> states_of(const DecoderOptions& decoder) {
+  const ModelContext context;
+  const Graph graph = build_decoder(decoder, context, length_for(context, decoder), DType::f32);
+  std::vector<std::pair<std::string, Shape>> states;
+  for (const State& state : graph.states) states.emplace_back(graph.name(state), graph.type(state.before).shape);
+  return states;
 }
 
 ModelDefinition::Description describe(const OptionList& options, DType parameters) {
@@ -177,14 +194,16 @@ ModelDefinition::Description describe(const OptionList& options, DType parameter
   if (!config.document.find(old) && !config.document.find("dtype")) {
     config.document.add("dtype", JsonNode::of(type));
   }
+  config.document.remove("quantization_config");  // what is written is not quantised
   std::vector<Error> errors;
   const JsonNode* family = config.document.find("model_type");
   ExpertArrays experts = ExpertArrays::joined;
   if (family && family->text == "mixtral") experts = ExpertArrays::mixtral;
   if (family && (family->text == "qwen3_moe" || family->text == "deepseek_v3")) experts = ExpertArrays::by_expert;
   const DecoderOptions decoder = read_decoder(options, 1, errors);
-  return {std::filesystem::path(config.file).parent_path().string(), print_json(config.document), experts,
-          decoder.adapters.scale, decoder.in_out};
+  if (!errors.empty()) throw Failure(std::move(errors));
+  return {folder_of(options),     config.file,    print_json(config.document), experts,
+          decoder.adapters.scale, decoder.in_out, states_of(decoder)};
 }
 
 }  // namespace

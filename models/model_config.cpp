@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "engine/config/fault_list.h"
 #include "engine/config/read_file.h"
 
 namespace shardscope {
@@ -15,10 +16,22 @@ namespace {
 
 using NodeKind = JsonNode::Kind;
 
+// Fields that are integers are written without a point.
+JsonNode number_node(double number) {
+  constexpr double exact = 9007199254740992;
+  const bool is_integer = std::trunc(number) == number && std::abs(number) <= exact;
+  return is_integer ? JsonNode::of(static_cast<int64_t>(number)) : JsonNode::of(number);
+}
+
 JsonNode node_of(const OptionValue& value) {
   if (const auto* list = std::get_if<TextList>(&value)) {
     JsonNode array = JsonNode::array();
     for (const std::string& text : *list) array.items.push_back(JsonNode::of(text));
+    return array;
+  }
+  if (const auto* list = std::get_if<NumberList>(&value)) {
+    JsonNode array = JsonNode::array();
+    for (double number : *list) array.items.push_back(number_node(number));
     return array;
   }
   JsonNode node;
@@ -43,14 +56,49 @@ void override_value(JsonNode& document, const std::string& path, JsonNode value)
   override_value(*member, path.substr(dot + 1), std::move(value));
 }
 
+// Fields of rotary positions that are the model's, whatever their type is.
+constexpr const char* kept_of_rotary[] = {"rope_theta", "partial_rotary_factor"};
+
+// What an object of this name says the type of rotary positions is.
+std::string rotary_type(const JsonNode& object) {
+  for (const char* field : {"rope_type", "type"}) {
+    if (const JsonNode* type = object.find(field); type && type->is(NodeKind::string)) return type->text;
+  }
+  return {};
+}
+
+// Overrides by a type of rotary positions that is another one begin with an empty object: the fields of one type mean
+// nothing to another.
+void clear_other_rotary_types(JsonNode& document, const JsonNode& overrides) {
+  for (size_t i = 0; i < overrides.keys.size(); ++i) {
+    const JsonNode& given = overrides.items[i];
+    JsonNode* held = document.find(overrides.keys[i]);
+    if (!given.is(NodeKind::object) || !held || !held->is(NodeKind::object)) continue;
+    clear_other_rotary_types(*held, given);
+    const std::string type = rotary_type(given);
+    if (type.empty() || type == rotary_type(*held)) continue;
+    JsonNode rest = JsonNode::object();
+    rest.line = held->line;
+    for (const char* field : kept_of_rotary) {
+      if (const JsonNode* value = held->find(field)) rest.add(field, *value);
+    }
+    *held = std::move(rest);
+  }
+}
+
 }  // namespace
 
 ModelConfig::ModelConfig(const JsonNode& document, std::string file, const TextList& ignored,
                          std::vector<Error>& errors)
-    : node_(&document), file_(std::move(file)), used_(ignored.begin(), ignored.end()), errors_(&errors) {}
+    : node_(&document), file_(std::move(file)), ignored_(ignored.begin(), ignored.end()), errors_(&errors) {}
 
-ModelConfig::ModelConfig(const ModelConfig& outer, const JsonNode& node, std::string path)
-    : node_(&node), file_(outer.file_), path_(std::move(path)), errors_(outer.errors_) {}
+ModelConfig::ModelConfig(const ModelConfig& outer, const JsonNode& node, const std::string& field)
+    : node_(&node), file_(outer.file_), path_(outer.path_of(field)), errors_(outer.errors_) {
+  const std::string before = field + ".";
+  for (const std::string& name : outer.ignored_) {
+    if (name.starts_with(before)) ignored_.insert(name.substr(before.size()));
+  }
+}
 
 const JsonNode* ModelConfig::find(const std::string& field) const {
   const JsonNode* member = node_->find(field);
@@ -179,7 +227,7 @@ std::vector<int64_t> ModelConfig::integers(const std::string& field, int64_t low
 std::optional<ModelConfig> ModelConfig::object(const std::string& field) {
   const JsonNode* node = expect(field, NodeKind::object, "an object");
   if (!node) return std::nullopt;
-  return ModelConfig(*this, *node, path_of(field));
+  return ModelConfig(*this, *node, field);
 }
 
 void ModelConfig::without_effect(std::initializer_list<const char*> fields) {
@@ -190,9 +238,11 @@ void ModelConfig::finish() {
   const std::vector<std::string> known(used_.begin(), used_.end());
   for (size_t i = 0; i < node_->keys.size(); ++i) {
     const std::string& key = node_->keys[i];
-    if (used_.contains(key)) continue;
-    std::string hint = name_hint(key, known);
-    if (path_.empty()) hint += fmt::format("; \"ignore\": [\"{}\"] in the run file's model leaves it out", key);
+    const bool is_taken_away = node_->items[i].is(NodeKind::null) && node_->items[i].line == 0;
+    if (used_.contains(key) || ignored_.contains(key) || is_taken_away) continue;
+    const std::string hint =
+        fmt::format("{}; \"ignore\": [\"{}\"] in the run file's model, or --ignore {} of `new`, leaves it out",
+                    name_hint(key, known), path_of(key), path_of(key));
     errors_->push_back(
         {"unknown_field", fmt::format("unknown field '{}'", key), place(node_->items[i], path_of(key)), hint});
   }
@@ -222,7 +272,15 @@ ConfigDocument read_config_document(const OptionList& options) {
     throw Failure(Error{"wrong_type", "expected an object, got " + describe(result.document),
                         in_file(result.file, result.document.line), "a model's config.json"});
   }
+  std::vector<Error> errors;
+  FaultList(result.file, errors).check_repeated_keys(result.document, "");
+  if (!errors.empty()) throw Failure(std::move(errors));
   constexpr std::string_view prefix = "overrides.";
+  JsonNode overrides = JsonNode::object();
+  for (const auto& [name, value] : options) {
+    if (name.starts_with(prefix)) override_value(overrides, name.substr(prefix.size()), node_of(value));
+  }
+  clear_other_rotary_types(result.document, overrides);
   for (const auto& [name, value] : options) {
     if (name.starts_with(prefix)) override_value(result.document, name.substr(prefix.size()), node_of(value));
   }

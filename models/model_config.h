@@ -15,10 +15,11 @@ namespace shardscope {
 
 // Reads the fields of a model's config.json, or of an object in it, and knows which were read. Every fault is appended
 // to `errors` and reading goes on with a legal value: at "FILE:LINE: field", or, of a value that the run file gives
-// instead, at "model.overrides.field". A field that is missing, and one that is null, has its default.
+// instead, at "model.overrides.field". A field that is missing, and one that is null, has its default, unless the
+// reader asks is_null().
 class ModelConfig {
  public:
-  // `document` is an object and outlives this. `ignored`: fields of the outermost object that may be unknown.
+  // `document` is an object and outlives this. `ignored`: fields that may be unknown, "rope_scaling.mine" of an object.
   ModelConfig(const JsonNode& document, std::string file, const TextList& ignored, std::vector<Error>& errors);
 
   // Without a default the field must be there.
@@ -41,6 +42,10 @@ class ModelConfig {
 
   // Whether the field is there, be it null.
   bool says(const std::string& field) const { return node_->find(field) != nullptr; }
+  // Whether it is there, and null.
+  bool is_null(const std::string& field) const { return says(field) && !find(field); }
+  // Whether the field may be unknown.
+  bool ignores(const std::string& field) const { return ignored_.contains(field); }
   // Fields that change nothing here, whatever their values are.
   void without_effect(std::initializer_list<const char*> fields);
   // A fault of a field's value.
@@ -49,7 +54,7 @@ class ModelConfig {
   void finish();
 
  private:
-  ModelConfig(const ModelConfig& outer, const JsonNode& node, std::string path);
+  ModelConfig(const ModelConfig& outer, const JsonNode& node, const std::string& field);
   const JsonNode* find(const std::string& field) const;  // nothing where it is null
   const JsonNode* use(const std::string& field);
   const JsonNode* expect(const std::string& field, JsonNode::Kind kind, const char* expected);
@@ -58,13 +63,15 @@ class ModelConfig {
 
   const JsonNode* node_;
   std::string file_, path_;
-  std::set<std::string> used_;
+  std::set<std::string> ignored_, used_;
   std::vector<Error>* errors_;
 };
 
 // The config of a folder's model: PATH/config.json, or PATH where it is a file; with the run file's values in the place
-// of its own: overrides "overrides.rope_scaling.factor" = 8, in the order of the list. Throws Failure: what
-// reading the file throws, with the place model.path where there is none.
+// of its own: overrides "overrides.rope_scaling.factor" = 8, in the order of the list. Where they have another
+// rope_type they replace the object that it is in, but for its rope_theta and partial_rotary_factor. Null is what a
+// config means by it, and takes away what would be an unknown field. Throws Failure: what reading the file throws, with
+// the place model.path where there is none; duplicate_key, where an object has one twice.
 struct ConfigDocument {
   std::string file;
   JsonNode document;  // values that the run file gives have line 0

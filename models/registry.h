@@ -49,13 +49,14 @@ struct ModelDefinition {
   // The folder of the files that hold its first parameters, by their paths behind "params" with "." for "/"; empty
   // where there is none. Nullptr: of a model that has no files.
   std::string (*weights)(const OptionList& options) = nullptr;
-  // A description of it that others read, with its folder: config.json, of parameters of this type. Nullptr: it has
-  // none.
+  // A description of it that others read, with its folder and the file it was read from: config.json, of parameters of
+  // this type. Nullptr: it has none.
   struct Description {
-    std::string folder, config;
-    ExpertArrays experts = ExpertArrays::joined;  // as files of this family have them
-    double adapter_scale = 0;                     // by which its adapters count
-    bool in_out = false;                          // weights of linear layers are (in, out), else (out, in)
+    std::string folder, file, config;
+    ExpertArrays experts = ExpertArrays::joined;             // as files of this family have them
+    double adapter_scale = 0;                                // by which its adapters count
+    bool in_out = false;                                     // weights of linear layers are (in, out), else (out, in)
+    std::vector<std::pair<std::string, Shape>> states = {};  // that a model of this config has, by their names
   };
   Description (*describe)(const OptionList& options, DType parameters) = nullptr;
   // The type that its files say it is meant for; nothing where they do not say. Nullptr: it has no files.

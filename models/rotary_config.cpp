@@ -90,6 +90,7 @@ RotaryScaling read_rotary_parameters(ModelConfig& parameters, const RotaryDefaul
     }
   }
   if (scaling.kind == RotaryKind::yarn) {
+    parameters.without_effect({"finetuned"});
     scaling.beta_fast = parameters.number("beta_fast", 32, 1e-6, 1e6);
     scaling.beta_slow = parameters.number("beta_slow", 1, 1e-6, 1e6);
     scaling.truncate = parameters.boolean("truncate", true);

@@ -4,18 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace shardscope {
 
 namespace {
 
 const char* type_name(const OptionValue& value) {
-  constexpr const char* names[] = {"true or false", "an integer", "a number", "a string", "a list of strings"};
+  constexpr const char* names[] = {"true or false",     "an integer",        "a number", "a string",
+                                   "a list of strings", "a list of numbers", "null"};
   return names[value.index()];
-}
-
-std::string text_of(const OptionValue& value) {
-  return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
 }
 
 const OptionValue& find(const OptionList& options, const std::string& name) {
@@ -24,6 +22,15 @@ const OptionValue& find(const OptionList& options, const std::string& name) {
 }
 
 }  // namespace
+
+std::string to_string(const OptionValue& value) {
+  return std::visit(
+      [](const auto& plain) {
+        if constexpr (std::is_same_v<decltype(plain), const Null&>) return std::string("null");
+        else return fmt::format("{}", plain);
+      },
+      value);
+}
 
 OptionList resolve_options(const std::vector<OptionDefinition>& definitions, const OptionList& given,
                            const std::string& section, std::vector<Error>& errors) {
@@ -46,7 +53,7 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
     std::string place = section + "." + definition.name;
     if (definition.is_open) {
       if (found == given.end()) continue;
-      errors.push_back({"wrong_type", fmt::format("expected an object, got {}", text_of(found->second)), place,
+      errors.push_back({"wrong_type", fmt::format("expected an object, got {}", to_string(found->second)), place,
                         fmt::format("such as {{\"{}\": {{...}}}}", definition.name)});
       continue;
     }
@@ -58,15 +65,15 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
       }
       if (value.index() != definition.default_value.index()) {
         errors.push_back({"wrong_type",
-                          fmt::format("expected {}, got {}", type_name(definition.default_value), text_of(value)),
-                          place, fmt::format("for example {}", text_of(definition.default_value))});
+                          fmt::format("expected {}, got {}", type_name(definition.default_value), to_string(value)),
+                          place, fmt::format("for example {}", to_string(definition.default_value))});
         value = definition.default_value;
       }
       std::optional<double> number;
       if (auto* i = std::get_if<int64_t>(&value)) number = static_cast<double>(*i);
       if (auto* d = std::get_if<double>(&value)) number = *d;
       if (number && !(*number >= definition.minimum && *number <= definition.maximum)) {
-        errors.push_back({"out_of_range", fmt::format("{} is out of range", text_of(value)), place,
+        errors.push_back({"out_of_range", fmt::format("{} is out of range", to_string(value)), place,
                           fmt::format("from {} to {}", definition.minimum, definition.maximum)});
         value = definition.default_value;
       }
@@ -78,7 +85,7 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
       }
     } else if (definition.required) {
       errors.push_back({"missing_key", "missing key '" + definition.name + "'", place,
-                        fmt::format("for example {}", text_of(definition.default_value))});
+                        fmt::format("for example {}", to_string(definition.default_value))});
     }
     resolved.emplace_back(definition.name, value);
   }

@@ -12,7 +12,12 @@
 namespace shardscope {
 
 using TextList = std::vector<std::string>;
-using OptionValue = std::variant<bool, int64_t, double, std::string, TextList>;
+using NumberList = std::vector<double>;
+struct Null {
+  bool operator==(const Null&) const = default;
+};
+// No option that is declared is a list of numbers or null; what stands in open ones may be.
+using OptionValue = std::variant<bool, int64_t, double, std::string, TextList, NumberList, Null>;
 using OptionList = std::vector<std::pair<std::string, OptionValue>>;
 
 // A named choice with its hyperparameters in file order: {"name": "adam", "learning_rate": 1e-3}. Which keys and
@@ -44,6 +49,9 @@ struct OptionDefinition {
 // missing, type, range, choice) are appended to `errors` with the place "section.name".
 OptionList resolve_options(const std::vector<OptionDefinition>& definitions, const OptionList& given,
                            const std::string& section, std::vector<Error>& errors);
+
+// As an error names it: "true", "4", "null".
+std::string to_string(const OptionValue& value);
 
 // The value where the list has it; or nullptr.
 const OptionValue* find_option(const OptionList& options, const std::string& name);

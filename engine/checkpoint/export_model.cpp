@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -16,6 +17,8 @@ namespace shardscope {
 namespace {
 
 using Arrays = std::span<const ExportedArray>;
+
+constexpr size_t most_faults = 20;
 
 // The arrays of each file, in order.
 std::vector<Arrays> files_of(Arrays arrays, int64_t most_bytes) {
@@ -49,7 +52,37 @@ void write_file(CheckpointReader& checkpoint, Arrays arrays, const ModelExport& 
   file.write_header();
 }
 
+std::map<std::string, Shape> shapes_of(const CheckpointIndex& index, const ModelExport& how) {
+  std::map<std::string, Shape> shapes;
+  for (const ExportedArray& array : exported_arrays(index, how)) shapes.emplace(array.name, array.type.shape);
+  return shapes;
+}
+
 }  // namespace
+
+void require_same_arrays(const CheckpointIndex& checkpoint, const std::vector<std::pair<std::string, Shape>>& states,
+                         const ModelExport& how, const Place& place) {
+  CheckpointIndex described;
+  for (const auto& [name, shape] : states) described.states.push_back({name, {shape, DType::f32}});
+  const std::map<std::string, Shape> held = shapes_of(checkpoint, how), wanted = shapes_of(described, how);
+  std::vector<Error> errors;
+  const auto add = [&](const std::string& name, const std::string& of_config, const std::string& of_checkpoint) {
+    if (errors.size() == most_faults) return;
+    errors.push_back({"other_model",
+                      fmt::format("'{}' is {} by the config, and {} in the checkpoint", name, of_config, of_checkpoint),
+                      place, "the config.json that the model was trained with"});
+  };
+  const std::string missing = "missing";
+  for (const auto& [name, shape] : wanted) {
+    const auto found = held.find(name);
+    if (found == held.end()) add(name, "of shape " + to_string(shape), missing);
+    else if (found->second != shape) add(name, "of shape " + to_string(shape), to_string(found->second));
+  }
+  for (const auto& [name, shape] : held) {
+    if (!wanted.contains(name)) add(name, missing, "of shape " + to_string(shape));
+  }
+  if (!errors.empty()) throw Failure(std::move(errors));
+}
 
 void export_model(CheckpointReader& checkpoint, const std::string& folder, const ModelExport& how) {
   const std::vector<ExportedArray> arrays = exported_arrays(checkpoint.index(), how);

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/base/expert_arrays.h"
 #include "engine/checkpoint/checkpoint_reader.h"
@@ -14,6 +16,11 @@ struct ModelExport {
   bool in_out = false;       // weights with adapters are (in, out), else (out, in)
   int64_t most_bytes = 5'000'000'000;
 };
+
+// Compares the arrays that export_model() writes of a checkpoint with those of a model that has these states. Throws
+// Failure (other_model, at `place`): each array that one of them lacks, or that is of another shape.
+void require_same_arrays(const CheckpointIndex& checkpoint, const std::vector<std::pair<std::string, Shape>>& states,
+                         const ModelExport& how, const Place& place);
 
 // Files of weights as Hugging Face's transformers reads them: the arrays "params/a/b" of a checkpoint as "a.b", in
 // FOLDER/model.safetensors, or in several files of at most `most_bytes` of arrays (one array is never cut) with

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <unordered_set>
+#include <vector>
 
 namespace shardscope {
 
@@ -10,7 +12,44 @@ namespace {
 
 constexpr uint64_t largest = INT64_MAX;
 
+// Throws at a key that its object has already. What is no JSON ends it. (nlohmann's callbacks would do, but take time
+// that grows with the square of an object's members.)
+class RepeatedKeys : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(int64_t) override { return true; }
+  bool number_unsigned(uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(nlohmann::json::binary_t&) override { return true; }
+  bool start_object(size_t) override {
+    open_.emplace_back();
+    return true;
+  }
+  bool key(std::string& name) override {
+    if (open_.back().insert(name).second) return true;
+    throw std::invalid_argument(nlohmann::json(name).dump() + " is given twice");
+  }
+  bool end_object() override {
+    open_.pop_back();
+    return true;
+  }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
+
+ private:
+  std::vector<std::unordered_set<std::string>> open_;
+};
+
 }  // namespace
+
+nlohmann::json parse_without_repeats(const std::string& text) {
+  RepeatedKeys keys;
+  nlohmann::json::sax_parse(text, &keys);
+  return nlohmann::json::parse(text);
+}
 
 template <class Json>
 int64_t stored_number(const Json& json) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
 
 #include "engine/base/shape.h"
 
@@ -10,6 +11,9 @@ namespace shardscope {
 
 // What files of others say of arrays, which may be anything.
 
+// Parses a text. Throws std::invalid_argument where an object has a key twice, nlohmann::json::exception where it is no
+// JSON.
+nlohmann::json parse_without_repeats(const std::string& text);
 // An integer that fits. Throws std::invalid_argument. `Json`: nlohmann::json or ordered_json.
 template <class Json>
 int64_t stored_number(const Json& json);

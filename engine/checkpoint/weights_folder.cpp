@@ -6,11 +6,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
 #include "engine/base/json_depth.h"
+#include "engine/base/weight_files.h"
 #include "engine/checkpoint/float_types.h"
+#include "engine/checkpoint/stored_array.h"
 #include "engine/mesh/box_runs.h"
 
 namespace shardscope {
@@ -31,12 +34,14 @@ std::map<std::string, std::string> read_index(const std::string& path) {
   const std::string text = read_text(path, longest_index);
   if (is_nested_deeply(text)) fail("the index is nested too deeply");
   try {
-    const auto index = nlohmann::json::parse(text);
+    const nlohmann::json index = parse_without_repeats(text);
     if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
       fail("the index has no object 'weight_map'");
     }
     for (const auto& [name, file] : index["weight_map"].items()) files[name] = file.get<std::string>();
   } catch (const nlohmann::json::exception& wrong) {
+    fail(fmt::format("the index is wrong: {}", wrong.what()));
+  } catch (const std::invalid_argument& wrong) {
     fail(fmt::format("the index is wrong: {}", wrong.what()));
   }
   for (const auto& [name, file] : files) {
@@ -57,30 +62,41 @@ std::optional<std::string> weight_name(const std::string& state) {
 }
 
 WeightsFolder::WeightsFolder(const std::string& folder) : folder_(folder) {
-  const fs::path index = fs::path(folder) / "model.safetensors.index.json";
-  if (!fs::exists(index)) {
-    add_file("model.safetensors");
+  const std::string file = weights_file(folder), whole = "model.safetensors";
+  if (file.empty() || file == whole) {
+    add_file(whole, {});
     return;
   }
+  const fs::path index = fs::path(folder) / file;
   const std::map<std::string, std::string> wanted = read_index(index.string());
   std::set<std::string> files;
-  for (const auto& [name, file] : wanted) files.insert(file);
-  for (const std::string& file : files) add_file(file);
-  for (const auto& [name, file] : wanted) {
+  for (const auto& [name, file_of_name] : wanted) files.insert(file_of_name);
+  for (const std::string& one : files) add_file(one, wanted);
+  for (const auto& [name, file_of_name] : wanted) {
     if (arrays_.contains(name)) continue;
-    throw Failure(Error{"unreadable_file", fmt::format("'{}' is not in {}, where the index says", name, file),
+    throw Failure(Error{"unreadable_file", fmt::format("'{}' is not in {}, where the index says", name, file_of_name),
                         in_file(index.string()), "copy the folder anew"});
   }
 }
 
-void WeightsFolder::add_file(const std::string& name) {
+void WeightsFolder::add_file(const std::string& name, const std::map<std::string, std::string>& wanted) {
   files_.emplace_back((fs::path(folder_) / name).string());
-  for (const auto& [array, held] : files_.back().arrays()) arrays_.emplace(array, Held{files_.size() - 1, held});
+  for (const auto& [array, held] : files_.back().arrays()) {
+    const auto file = wanted.find(array);
+    if (file != wanted.end() && file->second != name) continue;
+    if (arrays_.emplace(array, Held{files_.size() - 1, held}).second) continue;
+    throw Failure(Error{"unreadable_file", fmt::format("'{}' is in another file of the folder, too", array),
+                        in_file((fs::path(folder_) / name).string()), "an index that names the file of each array"});
+  }
 }
 
 const Shape* WeightsFolder::find(const std::string& name) const {
   const auto found = arrays_.find(name);
-  return found == arrays_.end() ? nullptr : &found->second.array.type.shape;
+  if (found == arrays_.end()) return nullptr;
+  const auto& [file, array] = found->second;
+  if (array.unreadable.empty()) return &array.type.shape;
+  throw Failure(Error{"unreadable_file", fmt::format("'{}' {}", name, array.unreadable), in_file(files_[file].path()),
+                      fmt::format("F32, F16, BF16, F64 or F8, of at most {} dimensions", Shape::max_rank)});
 }
 
 std::vector<std::string> WeightsFolder::names() const {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -118,33 +119,85 @@ int export_to_standard_output(CheckpointReader& reader) {
   return exit_ok;
 }
 
-// A folder that transformers loads, made whole under another name.
+// Files beside config.json and weights that transformers reads of a model's folder: of its tokenizer, and how it
+// generates.
+constexpr const char* kept_files[] = {
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "tokenizer.model",
+    "special_tokens_map.json",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "added_tokens.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "spiece.model",
+    "tiktoken.model",
+    "generation_config.json",
+};
+
+// OUT/ is OUT. Throws Failure where a folder cannot be made at it.
+std::filesystem::path new_folder(const std::string& out) {
+  namespace fs = std::filesystem;
+  if (out == standard_stream) {
+    throw Failure(Error{"unwritable_file", "a folder does not go to standard output", at_argument("OUT"),
+                        "the name of a new folder, or no --huggingface"});
+  }
+  fs::path folder = fs::path(out).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  for (const fs::path& path : {folder, fs::path(folder.string() + ".part")}) {
+    std::error_code ignored;
+    if (!fs::exists(fs::symlink_status(path, ignored))) continue;
+    throw Failure(Error{"unwritable_file", "this exists", in_file(path.string()), "a new folder"});
+  }
+  return folder;
+}
+
+// A folder under another name until it is complete. Nothing is removed that this did not make.
+class FolderInMaking {
+ public:
+  explicit FolderInMaking(const std::filesystem::path& folder) : folder_(folder), part_(folder.string() + ".part") {
+    if (::mkdir(part_.c_str(), 0777) != 0) fail_to_write(part_.string(), errno);
+  }
+  ~FolderInMaking() {
+    std::error_code ignored;
+    if (!kept_) std::filesystem::remove_all(part_, ignored);
+  }
+  FolderInMaking(const FolderInMaking&) = delete;
+  FolderInMaking& operator=(const FolderInMaking&) = delete;
+
+  const std::filesystem::path& part() const { return part_; }
+  void keep() {
+    std::filesystem::rename(part_, folder_);
+    kept_ = true;
+  }
+
+ private:
+  std::filesystem::path folder_, part_;
+  bool kept_ = false;
+};
+
+// A folder that transformers loads.
 int export_to_folder(CheckpointReader& reader, const std::string& out) {
   namespace fs = std::filesystem;
+  const fs::path folder = new_folder(out);
   const ModelDefinition::Description model = model_description(parse_run_config(reader.index().run_file, ""));
-  const fs::path part = out + ".part";
-  for (const fs::path& path : {fs::path(out), part}) {
-    if (fs::exists(path))
-      throw Failure(Error{"unwritable_file", "this exists", in_file(path.string()), "a new folder"});
-  }
+  const ModelExport how{model.experts, model.adapter_scale, model.in_out};
+  require_same_arrays(reader.index(), model.states, how, in_file(model.file));
   try {
-    fs::create_directory(part);
-    write_new_file((part / "config.json").string(), model.config);
-    for (const char* name : {"tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json",
-                             "vocab.json", "merges.txt", "added_tokens.json", "generation_config.json"}) {
+    FolderInMaking made(folder);
+    write_new_file((made.part() / "config.json").string(), model.config);
+    for (const char* name : kept_files) {
       const fs::path file = fs::path(model.folder) / name;
-      if (fs::is_regular_file(file)) fs::copy_file(file, part / name);
+      if (fs::is_regular_file(file)) fs::copy_file(file, made.part() / name);
     }
-    export_model(reader, part.string(), {model.experts, model.adapter_scale, model.in_out});
-    fs::rename(part, out);
+    export_model(reader, made.part().string(), how);
+    made.keep();
   } catch (const fs::filesystem_error& error) {
-    fs::remove_all(part);
-    throw Failure(Error{"unwritable_file", error.code().message(), in_file(out), ""});
-  } catch (...) {
-    fs::remove_all(part);
-    throw;
+    throw Failure(Error{"unwritable_file", error.code().message(), in_file(folder.string()), ""});
   }
-  if (!is_quiet()) print_lines(fmt::format("{}: the model of step {}\n", out, reader.index().step));
+  if (!is_quiet()) print_lines(fmt::format("{}: the model of step {}\n", folder.string(), reader.index().step));
   return exit_ok;
 }
 

@@ -56,12 +56,18 @@ std::string default_text(const OptionDefinition& option, const char* mark) {
   return std::get<TextList>(option.default_value).empty() ? "none" : "a list";
 }
 
+template <class T>
+void set_default(nlohmann::ordered_json& json, const T& value) {
+  json["default"] = value;
+}
+void set_default(nlohmann::ordered_json& json, Null) { json["default"] = nullptr; }
+
 nlohmann::ordered_json option_json(const OptionDefinition& option) {
   nlohmann::ordered_json json = {{"name", option.name}, {"type", type_name(option)}};
   if (is_number(option)) json.update({{"minimum", option.minimum}, {"maximum", option.maximum}});
   if (!option.choices.empty()) json["choices"] = option.choices;
   json["required"] = option.required;
-  if (!option.required) std::visit([&](const auto& value) { json["default"] = value; }, option.default_value);
+  if (!option.required) std::visit([&](const auto& value) { set_default(json, value); }, option.default_value);
   json["help"] = option.help;
   return json;
 }

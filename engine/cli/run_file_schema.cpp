@@ -18,6 +18,8 @@ struct TypeSchema {
   }
   JsonNode operator()(double) const { return number(option.minimum, option.maximum).schema; }
   JsonNode operator()(const TextList&) const { return list_of(text()).schema; }
+  JsonNode operator()(const NumberList&) const { return typed("array"); }
+  JsonNode operator()(Null) const { return typed("null"); }
   JsonNode operator()(const std::string&) const {
     if (option.is_open)
       return json_object({{"type", JsonNode::of("object")}, {"$ref", JsonNode::of("#/$defs/option")}});
@@ -31,6 +33,8 @@ struct DefaultValue {
     return JsonNode::of(value);
   }
   JsonNode operator()(const TextList& texts) const { return json_list(texts); }
+  JsonNode operator()(const NumberList&) const { return JsonNode::array(); }
+  JsonNode operator()(Null) const { return {}; }
 };
 
 JsonNode option_schema(const OptionDefinition& option) {

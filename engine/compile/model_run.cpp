@@ -23,9 +23,10 @@ bool divides(const Graph& graph, int64_t parts) {
 
 }  // namespace
 
-RunConfig run_of_model(const std::string& path, int64_t devices) {
+RunConfig run_of_model(const std::string& path, int64_t devices, const TextList& ignore) {
   RunConfig config;
   config.model = {"huggingface", {{"path", path}}};
+  if (!ignore.empty()) config.model.options.emplace_back("ignore", ignore);
   config.mesh_axes = {{"data", 1}, {"model", 1}};
   config.sharding.in = config.sharding.out = PartitionSpec{{{"data"}, {}}};
   SpecRule rule;

@@ -17,6 +17,12 @@ struct OptionWriter {
     return JsonNode::of(plain);
   }
   JsonNode operator()(const TextList& texts) const { return json_list(texts); }
+  JsonNode operator()(const NumberList& numbers) const {
+    JsonNode list = JsonNode::array();
+    for (double number : numbers) list.items.push_back(JsonNode::of(number));
+    return list;
+  }
+  JsonNode operator()(Null) const { return {}; }
 };
 
 void add_option(JsonNode& node, const std::string& key, JsonNode value) {
@@ -39,7 +45,21 @@ TextList read_texts(const JsonNode& list, const std::string& place, FaultList& f
   return result;
 }
 
-std::optional<OptionValue> read_value(const JsonNode& item, const std::string& place, FaultList& faults) {
+NumberList read_numbers(const JsonNode& list, const std::string& place, FaultList& faults) {
+  NumberList result;
+  for (size_t i = 0; i < list.items.size(); ++i) {
+    const JsonNode& item = list.items[i];
+    if (!item.is(Kind::integer)) faults.expect(item, element_place(place, i), Kind::number, "a number");
+    result.push_back(item.is(Kind::integer) ? static_cast<double>(item.integer) : item.number);
+  }
+  return result;
+}
+
+bool is_number(const JsonNode& node) { return node.is(Kind::number) || node.is(Kind::integer); }
+
+// `is_inner`: of an object of options, which may hold null and lists of numbers.
+std::optional<OptionValue> read_value(const JsonNode& item, const std::string& place, bool is_inner,
+                                      FaultList& faults) {
   switch (item.kind) {
     case Kind::boolean: return item.boolean;
     case Kind::string: return item.text;
@@ -49,8 +69,12 @@ std::optional<OptionValue> read_value(const JsonNode& item, const std::string& p
                   fmt::format("integers reach {}", std::numeric_limits<int64_t>::max()));
       return std::nullopt;
     case Kind::integer: return item.integer;
-    case Kind::array: return read_texts(item, place, faults);
+    case Kind::array:
+      if (!is_inner || item.items.empty() || !is_number(item.items[0])) return read_texts(item, place, faults);
+      return read_numbers(item, place, faults);
     case Kind::null:
+      if (is_inner) return Null{};
+      break;
     case Kind::object: break;
   }
   faults.fail(item.line, place, "wrong_type",
@@ -61,7 +85,8 @@ std::optional<OptionValue> read_value(const JsonNode& item, const std::string& p
 void read_option(const JsonNode& item, const std::string& place, const std::string& key, OptionList& options,
                  FaultList& faults) {
   if (!item.is(Kind::object) || item.items.empty()) {
-    if (auto value = read_value(item, place, faults)) options.emplace_back(key, std::move(*value));
+    const bool is_inner = key.find('.') != std::string::npos;
+    if (auto value = read_value(item, place, is_inner, faults)) options.emplace_back(key, std::move(*value));
     return;
   }
   for (size_t i = 0; i < item.items.size(); ++i) {
@@ -207,7 +232,14 @@ JsonNode definitions() {
       "type": ["boolean", "number", "string", "array", "object"],
       "items": {"type": "string"},
       "minProperties": 1,
-      "additionalProperties": {"$ref": "#/$defs/option"}
+      "additionalProperties": {"$ref": "#/$defs/inner_option"}
+    },
+    "inner_option": {
+      "description": "Of an object of options: also null, or a list of numbers.",
+      "type": ["boolean", "number", "string", "array", "object", "null"],
+      "anyOf": [{"items": {"type": "string"}}, {"items": {"type": "number"}}],
+      "minProperties": 1,
+      "additionalProperties": {"$ref": "#/$defs/inner_option"}
     },
     "spec": {
       "description": "For each dimension an axis, null, or several axes from major to minor; dimensions behind the last entry are replicated.",

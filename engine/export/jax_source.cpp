@@ -146,6 +146,8 @@ std::string python_value(const OptionValue& value) {
   if (const auto* whole = std::get_if<int64_t>(&value)) return fmt::format("{}", *whole);
   if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
   if (const auto* text = std::get_if<std::string>(&value)) return python_text(*text);
+  if (const auto* numbers = std::get_if<NumberList>(&value)) return fmt::format("[{}]", fmt::join(*numbers, ", "));
+  if (std::holds_alternative<Null>(value)) return "None";
   std::vector<std::string> items;
   for (const std::string& item : std::get<TextList>(value)) items.push_back(python_text(item));
   return fmt::format("[{}]", fmt::join(items, ", "));

@@ -72,6 +72,11 @@ class ArrayCheck {
     const auto found = file_.arrays().find(state.name);
     if (found == file_.arrays().end()) return;
     const SafetensorsReader::Array& held = found->second;
+    if (!held.unreadable.empty()) {
+      return add(fmt::format("'{}' {} here, and is {} {} in the run", state.name, held.unreadable,
+                             name(state.type.dtype), to_string(state.type.shape)),
+                 "F32, BF16, F16, F64 or I32");
+    }
     const bool fits = has_same_elements(held.type.shape, state.type.shape);
     if (fits && held.type.dtype == state.type.dtype && !held.is_widened()) return;
     const bool castable = is_castable(held, state.type);

@@ -21,7 +21,8 @@ QString option_text(const OptionValue& value) {
   if (const auto* whole = std::get_if<int64_t>(&value)) return QString::number(*whole);
   if (const auto* number = std::get_if<double>(&value)) return QString::number(*number, 'g', 10);
   if (const auto* list = std::get_if<TextList>(&value)) return list_text(*list);
-  return qt(std::get<std::string>(value));
+  if (const auto* text = std::get_if<std::string>(&value)) return qt(*text);
+  return qt(to_string(value));
 }
 
 // Gives the mesh other axes; true where the order of its devices had to go.

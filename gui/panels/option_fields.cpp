@@ -21,7 +21,8 @@ QString readable(const std::string& name) {
 QString written_text(const OptionValue& value) {
   if (const auto* number = std::get_if<double>(&value)) return QString::number(*number, 'g', 10);
   if (const auto* list = std::get_if<TextList>(&value)) return list_text(*list);
-  return qt(std::get<std::string>(value));
+  if (const auto* text = std::get_if<std::string>(&value)) return qt(*text);
+  return qt(to_string(value));
 }
 
 // The value of such a text, of the kind of `like`; nothing where it is none.

@@ -25,6 +25,15 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// A file of this header, with ' for ", and so many bytes of 'e' behind it.
+void write_file(const std::string& path, std::string header, int bytes) {
+  std::ranges::replace(header, '\'', '"');
+  const uint64_t length = header.size();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(&length), sizeof length);
+  file << header << std::string(static_cast<size_t>(bytes), 'e');
+}
+
 SafetensorsLayout two_arrays() {
   return SafetensorsLayout({{"params/b", {{3}, DType::bf16}}, {"params/a", {{2, 2}, DType::i32}}});
 }
@@ -78,7 +87,9 @@ class SafetensorsTest : public QObject {
     QTest::newRow("negative sizes") << R"("shape":[-1,-4],"data_offsets":[0,16])";
     QTest::newRow("sizes beyond all bounds") << R"("shape":[4294967296,4294967297],"data_offsets":[0,16])";
     QTest::newRow("large and empty") << R"("shape":[9223372036854775807,2,0],"data_offsets":[0,0])";
-    QTest::newRow("seven dimensions") << R"("shape":[1,1,1,1,1,1,4],"data_offsets":[0,16])";
+    QTest::newRow("no list") << R"("shape":4,"data_offsets":[0,16])";
+    QTest::newRow("a text") << R"("shape":["4"],"data_offsets":[0,16])";
+    QTest::newRow("seven dimensions of too many elements") << R"("shape":[1,1,1,1,1,1,5],"data_offsets":[0,16])";
     QTest::newRow("behind the end") << R"("shape":[4],"data_offsets":[9223372036854775800,9223372036854775816])";
     QTest::newRow("before the beginning") << R"("shape":[4],"data_offsets":[-8,8])";
     QTest::newRow("one offset") << R"("shape":[4],"data_offsets":[0])";
@@ -98,6 +109,67 @@ class SafetensorsTest : public QObject {
       QCOMPARE(failure.errors().front().code, std::string("unreadable_file"));
       QCOMPARE(failure.errors().front().place.file, path);
     }
+  }
+
+  // Of types and dimensions that are not read.
+  void an_array_that_cannot_be_read_says_why_and_leaves_the_others_readable_data() {
+    QTest::addColumn<QString>("array");
+    QTest::addColumn<QString>("why");
+    for (const char* type : {"BOOL", "I8", "F8_E8M0"})
+      QTest::newRow(type) << QString("'dtype':'%1','shape':[8]").arg(type) << QString("is of type %1").arg(type);
+    for (const char* type : {"I64", "U64", "C64"})
+      QTest::newRow(type) << QString("'dtype':'%1','shape':[]").arg(type) << QString("is of type %1").arg(type);
+    QTest::newRow("half a byte") << "'dtype':'F4','shape':[4,4]"
+                                 << "is of type F4";
+    QTest::newRow("a type of tomorrow") << "'dtype':'F3','shape':[4,4]"
+                                        << "is of type F3";
+    QTest::newRow("seven dimensions") << "'dtype':'F32','shape':[1,1,1,2,1,1,1]"
+                                      << "has 7 dimensions";
+  }
+  void an_array_that_cannot_be_read_says_why_and_leaves_the_others_readable() {
+    QFETCH(QString, array);
+    QFETCH(QString, why);
+    QTemporaryDir folder;
+    const std::string path = folder.filePath("arrays").toStdString();
+    write_file(path,
+               "{'odd':{" + array.toStdString() +
+                   ",'data_offsets':[4,12]},'x':{'dtype':'I32','shape':[1],'data_offsets':[0,4]}}",
+               12);
+    const SafetensorsReader reader(path);
+    QCOMPARE(reader.arrays().at("odd").unreadable, why.toStdString());
+    QVERIFY(reader.arrays().at("x").unreadable.empty());
+    int32_t value = 0;
+    reader.read(reader.arrays().at("x"), std::as_writable_bytes(std::span(&value, 1)));
+    QCOMPARE(value, 0x65656565);
+  }
+
+  // As the format's library has it.
+  void a_header_that_contradicts_itself_is_refused_data() {
+    QTest::addColumn<QString>("header");
+    QTest::addColumn<int>("bytes");
+    QTest::addColumn<QString>("named");
+    const QString a = "'a':{'dtype':'F32','shape':[2],'data_offsets':[0,8]}";
+    const QString b = "'b':{'dtype':'F32','shape':[2],'data_offsets':[%1,%2]}";
+    QTest::newRow("a name twice") << "{" + a + "," + a + "}" << 8 << "\"a\" is given twice";
+    QTest::newRow("a key of an array twice")
+        << "{'a':{'dtype':'F32','dtype':'I32','shape':[2],'data_offsets':[0,8]}}" << 8 << "\"dtype\" is given twice";
+    QTest::newRow("the same bytes") << "{" + a + "," + b.arg(0).arg(8) + "}" << 8 << "'b' overlaps another array";
+    QTest::newRow("some of the same") << "{" + a + "," + b.arg(4).arg(12) + "}" << 12 << "'b' overlaps another array";
+    QTest::newRow("a gap") << "{" + a + "," + b.arg(12).arg(20) + "}" << 20 << "no array has the bytes before 'b'";
+    QTest::newRow("a gap at the front") << "{" + b.arg(4).arg(12) + "}" << 12 << "no array has the bytes before 'b'";
+    QTest::newRow("bytes at the end") << "{" + a + "}" << 11 << "no array has the file's last 3 bytes";
+  }
+  void a_header_that_contradicts_itself_is_refused() {
+    QFETCH(QString, header);
+    QFETCH(int, bytes);
+    QFETCH(QString, named);
+    QTemporaryDir folder;
+    const std::string path = folder.filePath("arrays").toStdString();
+    write_file(path, header.toStdString(), bytes);
+    const Error error = error_of([&] { SafetensorsReader reader(path); });
+    QCOMPARE(error.code, std::string("unreadable_file"));
+    QCOMPARE(error.place.file, path);
+    QVERIFY2(error.message.find(named.toStdString()) != std::string::npos, error.message.c_str());
   }
 
   void a_fifo_is_refused_without_waiting() {

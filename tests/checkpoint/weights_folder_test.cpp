@@ -14,6 +14,11 @@ using namespace shardscope;
 
 namespace {
 
+template <class T>
+std::string bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
 class Folder {
  public:
   std::string path() const { return folder_.path().toStdString(); }
@@ -27,16 +32,24 @@ class Folder {
     out.write(reinterpret_cast<const char*>(&length), sizeof length);
     out << header << bytes;
   }
+  // One with two arrays of one element each, of this value.
+  void write_two(const std::string& file, const std::string& first, const std::string& second, float value) const {
+    std::string header;
+    for (const auto& [name, offsets] : {std::pair{first, "[0,4]"}, {second, "[4,8]"}}) {
+      header += (header.empty() ? "{\"" : ",\"") + name +
+                "\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":" + offsets + "}";
+    }
+    header += "}";
+    const uint64_t length = header.size();
+    std::ofstream out(path() + "/" + file, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(&length), sizeof length);
+    out << header << bytes_of(std::vector<float>{value, value});
+  }
   void write_index(const std::string& text) const { std::ofstream(path() + "/model.safetensors.index.json") << text; }
 
  private:
   QTemporaryDir folder_;
 };
-
-template <class T>
-std::string bytes_of(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
 
 std::vector<float> read(const WeightsFolder& weights, const std::string& name, const Box& box) {
   std::vector<float> values(static_cast<size_t>(element_count(box.size)));
@@ -79,6 +92,39 @@ class WeightsFolderTest : public QObject {
     QVERIFY(!weights.find("c"));
   }
 
+  // Whichever of two files comes first by its name.
+  void an_array_is_that_of_the_file_which_the_index_names() {
+    for (const auto& [named, other] : {std::pair{"one", "two"}, {"two", "one"}}) {
+      const Folder folder;
+      const std::string file = std::string(named) + ".safetensors", stale = std::string(other) + ".safetensors";
+      folder.write(file, "a", "F32", "[1]", bytes_of(std::vector<float>{1}));
+      folder.write_two(stale, "a", "b", 2);
+      folder.write_index("{\"weight_map\": {\"a\": \"" + file + "\", \"b\": \"" + stale + "\"}}");
+      const WeightsFolder weights(folder.path());
+      QCOMPARE(read(weights, "a", {{0}, {1}})[0], 1.0f);
+      QCOMPARE(read(weights, "b", {{0}, {1}})[0], 2.0f);
+      folder.write(file, "c", "F32", "[1]", bytes_of(std::vector<float>{1}));  // "a" is in the other file alone
+      QCOMPARE(error_of([&] { WeightsFolder(folder.path()); }).code, std::string("unreadable_file"));
+    }
+  }
+
+  void an_array_of_two_files_that_the_index_does_not_name_is_an_error() {
+    const Folder folder;
+    folder.write_two("one.safetensors", "a", "twice", 1);
+    folder.write_two("two.safetensors", "b", "twice", 2);
+    folder.write_index(R"({"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}})");
+    const std::string error = to_string(error_of([&] { WeightsFolder(folder.path()); }));
+    QVERIFY2(error.find("'twice'") != std::string::npos, error.c_str());
+  }
+
+  // As transformers takes it; what the index names need not exist then.
+  void a_whole_file_goes_before_an_index() {
+    const Folder folder;
+    folder.write("model.safetensors", "a", "F32", "[1]", bytes_of(std::vector<float>{1}));
+    folder.write_index(R"({"weight_map": {"a": "model-00001-of-00002.safetensors"}})");
+    QCOMPARE(read(WeightsFolder(folder.path()), "a", {{0}, {1}})[0], 1.0f);
+  }
+
   void a_wrong_index_is_an_error_that_says_what_is_wrong() {
     const Folder folder;
     folder.write("one.safetensors", "a", "F32", "[1]", bytes_of(std::vector<float>{1}));
@@ -101,8 +147,14 @@ class WeightsFolderTest : public QObject {
     folder.write("model.safetensors", "a", "I32", "[2]", bytes_of(std::vector<int32_t>{1, 2}));
     const WeightsFolder integers(folder.path());
     QCOMPARE(error_of([&] { read(integers, "a", {{0}, {2}}); }).code, std::string("unreadable_file"));
-    folder.write("model.safetensors", "a", "F6_E2M3", "[2]", "ab");
-    QVERIFY(to_string(error_of([&] { WeightsFolder weights(folder.path()); })).find("F6_E2M3") != std::string::npos);
+    for (const auto& [type, shape] : {std::pair{"BOOL", "[2]"}, {"I16", "[1]"}, {"U8", "[1,1,1,1,1,1,2]"}}) {
+      folder.write("model.safetensors", "a", type, shape, "ab");
+      const WeightsFolder unreadable(folder.path());
+      QVERIFY(unreadable.names() == std::vector<std::string>{"a"} && !unreadable.find("b"));
+      const Error error = error_of([&] { unreadable.find("a"); });
+      QVERIFY2(error.message.find("'a' ") == 0, error.message.c_str());
+      QCOMPARE(error.place.file, folder.path() + "/model.safetensors");
+    }
   }
 };
 

@@ -25,8 +25,14 @@ const json& schema() {
   return whole;
 }
 
+template <class T>
+json plain_json(const T& value) {
+  return value;
+}
+json plain_json(Null) { return nullptr; }
+
 json json_of(const OptionValue& value) {
-  return std::visit([](const auto& plain) { return json(plain); }, value);
+  return std::visit([](const auto& plain) { return plain_json(plain); }, value);
 }
 
 // {"lora": {"rank": 8}} of the option "lora.rank".

@@ -1,11 +1,14 @@
 #include <QtTest>
-
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 
 #include "engine/ops/dispatch.h"
 #include "engine/ops/expert_linear.h"
 #include "engine/ops/grouped_linear.h"
+#include "engine/ops/top_k.h"
 #include "engine/runtime/kernels/storage.h"
 #include "tests/runtime/kernel_case.h"
 #include "tests/test_program.h"
@@ -113,6 +116,37 @@ class KernelExpertsTest : public QObject {
   Q_OBJECT
 
  private slots:
+  // As transformers has it since its pull request 45441, and DeepSeek: what is masked is below every score, also below
+  // those that a negative bias makes negative.
+  void experts_of_groups_that_are_not_chosen_are_not_chosen_under_any_bias() {
+    constexpr int64_t rows = 50, all = 8, groups = 4, size = all / groups;
+    const TopKAttributes choice{
+        .score = TopKAttributes::Score::sigmoid, .k = 3, .normalise = true, .groups = groups, .chosen_groups = 2};
+    Random random(7);
+    const std::vector<float> logits = random.normals(rows * all);
+    for (float level : {-100.0f, -2.0f, -0.5f, 0.0f, 3.0f}) {
+      std::vector<float> bias = random.normals(all, 0.1f);
+      for (float& value : bias) value += level;
+      KernelCase test("top_k", choice);
+      test.input({1, rows, all}, logits).input({all}, bias);
+      test.output({1, rows, choice.k}, DType::i32).output({1, rows, choice.k}).run();
+      const std::vector<int32_t> chosen = test.integers(0);
+      for (int64_t row = 0; row < rows; ++row) {
+        std::vector<float> compared;
+        for (int64_t e = 0; e < all; ++e)
+          compared.push_back(1 / (1 + std::exp(-logits[static_cast<size_t>(row * all + e)])) +
+                             bias[static_cast<size_t>(e)]);
+        std::vector<std::pair<float, int64_t>> sums;
+        for (int64_t g = 0; g < groups; ++g) sums.emplace_back(compared[g * size] + compared[g * size + 1], g);
+        std::ranges::sort(sums, std::greater());
+        for (int64_t i = 0; i < choice.k; ++i) {
+          const int64_t group = chosen[static_cast<size_t>(row * choice.k + i)] / size;
+          QVERIFY(group == sums[0].second || group == sums[1].second);
+        }
+      }
+    }
+  }
+
   // Of few rows, of several blocks of them, and so wide that gradients are summed in parts.
   void products_of_bf16_are_those_of_the_rounded_operands_rounded_once() {
     Random random(5);

@@ -130,19 +130,24 @@ class Published {
     }
   }
 
-  // All in f32, with gate and up of a layer's experts in one array, as transformers 5 keeps them.
-  void write_joined() {
+  // All in f32, with gate and up of a layer's experts in one array, as transformers 5 keeps them. An array in `renamed`
+  // has another name.
+  void write_joined(const std::map<std::string, std::string>& renamed = {}) {
     for (const ExportedArray& array : exported_arrays(index_, {})) {
       std::vector<float> values(static_cast<size_t>(element_count(array.type.shape)));
       for (float& value : values) value = static_cast<float>(random_() % 1000) / 1000;
       Shape shape = array.type.shape;
       if (shape.size() == 4) shape = {shape[0], shape[1] * shape[2], shape[3]};
-      file_.add(array.name, shape, values);
+      const auto other = renamed.find(array.name);
+      file_.add(other == renamed.end() ? array.name : other->second, shape, values);
       expect(array, values);
     }
   }
 
   ArrayWriter& file() { return file_; }
+  Shape shape(const std::string& state) const {
+    return std::ranges::find(index_.states, state, &CheckpointState::name)->type.shape;
+  }
   void finish() const { file_.write(folder_.filePath("model.safetensors").toStdString()); }
   const std::map<std::string, std::vector<float>>& expected() const { return expected_; }
 
@@ -238,6 +243,56 @@ class LoadWeightsTest : public QObject {
     experts.finish();
     QVERIFY2(first_error(experts).find("model.layers.0.block_sparse_moe.experts.0.w1.weight") != std::string::npos,
              first_error(experts).c_str());
+  }
+
+  // The embedding and the output layer of a model that ties them.
+  void a_tied_parameter_is_read_under_either_name_and_both_where_they_are_the_same() {
+    const std::string embedding = "model.embed_tokens.weight", head = "lm_head.weight";
+    for (const char* settings : {"precision=f32", "precision=bf16_mixed"}) {
+      Published alone("qwen3_tiny", ExpertArrays::joined, {settings});
+      alone.write_joined({{embedding, head}});
+      alone.finish();
+      QVERIFY2(first_error(alone).empty(), first_error(alone).c_str());
+      if (settings == std::string("precision=f32")) compare(alone);
+
+      Published both("qwen3_tiny", ExpertArrays::joined, {settings});
+      both.write_joined();
+      std::vector<float> values = both.expected().at("params/model/embed_tokens/weight");
+      const ArrayWriter before = both.file();
+      const Shape shape = both.shape("params/model/embed_tokens/weight");
+      both.file().add(head, shape, values);
+      both.finish();
+      QVERIFY2(first_error(both).empty(), first_error(both).c_str());
+
+      both.file() = before;
+      values.back() += 1;
+      both.file().add(head, shape, values);
+      both.finish();
+      const std::string error = first_error(both);
+      QVERIFY2(error.find("'lm_head.weight' and 'model.embed_tokens.weight' differ") != std::string::npos,
+               error.c_str());
+
+      both.file() = before;
+      both.file().add(head, {1, 2}, {1, 2});
+      both.finish();
+      QVERIFY2(first_error(both).find("'lm_head.weight' is of shape (1, 2)") != std::string::npos,
+               first_error(both).c_str());
+    }
+  }
+
+  // Of any type, and of what no array of ours has.
+  void arrays_that_are_no_weights_may_be_of_any_type() {
+    Published published("llama_tiny", ExpertArrays::joined, {});
+    published.write_joined();
+    published.file().add("model.layers.0.attn.bias", "BOOL", {1, 1, 2, 2}, "abcd");
+    published.file().add("model.layers.0.attn.masked_bias", "I64", {}, "12345678");
+    published.finish();
+    compare(published);
+    Published wanted("llama_tiny", ExpertArrays::joined, {});
+    wanted.file().add("model.embed_tokens.weight", "I64", {1}, "12345678");
+    wanted.finish();
+    QVERIFY2(first_error(wanted).find("'model.embed_tokens.weight' is of type I64") != std::string::npos,
+             first_error(wanted).c_str());
   }
 
   // The master copy is not rounded to what the parameter is rounded to.
