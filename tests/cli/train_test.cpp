@@ -332,20 +332,25 @@ void TrainTest::a_signal_that_comes_with_the_runs_first_file_leaves_nothing() {
   }
 }
 
+// At which instruction it was, but between two of them.
 void TrainTest::a_killed_rank_is_a_failed_run_that_leaves_nothing() {
-  Scratch scratch;
-  QProcess process;
-  const std::vector<ProcessId> started = start_endless_training(process);
-  QVERIFY(started.size() >= 3);
-  ::kill(started.back().pid, SIGKILL);
-  ProgramResult result = finish(process);
-  QCOMPARE(result.code, 1);
-  QVERIFY2(QRegularExpression("rank \\d was killed by SIGKILL in training step \\d+, at '.+'")
-               .match(result.errors)
-               .hasMatch(),
-           qPrintable(result.errors));
-  for (const ProcessId& one : started) QVERIFY(!is_alive(one));
-  QCOMPARE(scratch.left(), QStringList());
+  const QRegularExpression killed("rank \\d was killed by SIGKILL in training step \\d+(, at '.+')?");
+  bool is_placed = false;
+  for (int trial = 0; trial < 8 && !is_placed; ++trial) {
+    Scratch scratch;
+    QProcess process;
+    const std::vector<ProcessId> started = start_endless_training(process);
+    QVERIFY(started.size() >= 3);
+    ::kill(started.back().pid, SIGKILL);
+    ProgramResult result = finish(process);
+    QCOMPARE(result.code, 1);
+    const QRegularExpressionMatch match = killed.match(result.errors);
+    QVERIFY2(match.hasMatch(), qPrintable(result.errors));
+    is_placed = match.hasCaptured(1);
+    for (const ProcessId& one : started) QVERIFY(!is_alive(one));
+    QCOMPARE(scratch.left(), QStringList());
+  }
+  QVERIFY(is_placed);
 }
 
 void TrainTest::what_ends_a_run_is_said_once() {
