@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "engine/base/standard_streams.h"
@@ -22,32 +23,26 @@ namespace {
 
 bool is_same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-// A file that is made, and is gone with this unless it has another name by then. `reported`: the path that a person
-// gave.
-class NewFile {
- public:
-  NewFile(std::string path, const std::string& reported)
-      : path_(std::move(path)),
-        descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666)) {
-    if (descriptor_ < 0) fail_to_write(reported, errno);
-  }
-  ~NewFile() {
-    struct stat own {
-    }, named{};
-    const bool is_named = ::fstat(descriptor_, &own) == 0 && ::lstat(path_.c_str(), &named) == 0;
-    if (is_named && is_same_file(own, named)) ::unlink(path_.c_str());
-    ::close(descriptor_);
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  const std::string& path() const { return path_; }
-  int descriptor() const { return descriptor_; }
-
- private:
-  std::string path_;
-  int descriptor_;
+// Gone with this where the file is still at the path.
+struct Removed {
+  std::FILE* file;
+  std::string path;
+  ~Removed() { remove_if_same(file, path); }
 };
+
+// By which a file is known, and stays locked, when the other is closed.
+OutputFile duplicate(const OutputFile& file) {
+  return OutputFile(::fdopen(::fcntl(::fileno(file.get()), F_DUPFD_CLOEXEC, 0), "we"));
+}
+
+// Gives a file a name that nothing has; false with errno. Linked where the file system has no such call: a link never
+// takes the place of a file.
+bool name_new(const std::string& part, const std::string& path) {
+  if (::renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL || ::link(part.c_str(), path.c_str()) != 0) return false;
+  ::unlink(part.c_str());
+  return true;
+}
 
 // Gives the flags with which open() meets no other file than the one that was looked at.
 int check_existing(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
@@ -164,14 +159,18 @@ void write_new_file(const std::string& path, std::string_view text) {
   }
   struct stat there {};
   if (::lstat(path.c_str(), &there) == 0) fail("file_exists", path, "this exists", "another name");
-  const NewFile part(free_name(WholeFile::part_of(path)), path);
-  OutputFile file(::fdopen(::fcntl(part.descriptor(), F_DUPFD_CLOEXEC, 0), "we"));
-  if (!file) fail_to_write(path, errno);
+  const std::string part = free_name(WholeFile::part_of(path));
+  OutputFile file = open_as(part, path, Existing::refuse, {});
+  const OutputFile own = duplicate(file);
+  if (!own) {
+    const int error = errno;
+    remove_if_same(file.get(), part);
+    fail_to_write(path, error);
+  }
+  const Removed removed{own.get(), part};
   put(file.get(), text, path);
   close_file(std::move(file), path);
-  // Linked where the file system has no such call: a link never takes the place of a file.
-  if (::renameat2(AT_FDCWD, part.path().c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return;
-  if (errno == EINVAL && ::link(part.path().c_str(), path.c_str()) == 0) return;
+  if (name_new(part, path)) return;
   if (errno == EEXIST) fail("file_exists", path, "the file has come to be meanwhile", "another name");
   fail_to_write(path, errno);
 }
@@ -217,17 +216,14 @@ WholeFile::SetAside::~SetAside() {
 
 void WholeFile::keep() {
   // Locked until it has its name, and known by its inode where it cannot get it.
-  OutputFile written =
-      std::exchange(file_, OutputFile(::fdopen(::fcntl(::fileno(file_.get()), F_DUPFD_CLOEXEC, 0), "we")));
+  OutputFile written = std::exchange(file_, duplicate(file_));
   close_file(std::move(written), path_);
   const std::string part = part_;
   if (!is_name_of(file_.get(), part)) {
     fail("unwritable_file", path_, fmt::format("somebody has removed or replaced '{}', which was written", part),
          "begin again");
   }
-  const bool is_renamed =
-      ::renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, path_.c_str(), replaces_ ? 0 : RENAME_NOREPLACE) == 0 ||
-      (errno == EINVAL && std::rename(part.c_str(), path_.c_str()) == 0);  // a file system without such a call
+  const bool is_renamed = replaces_ ? std::rename(part.c_str(), path_.c_str()) == 0 : name_new(part, path_);
   const int error = errno;
   if (is_renamed || error == EEXIST) part_.clear();
   if (is_renamed) return file_.reset();
@@ -244,6 +240,21 @@ bool is_stream(const std::string& path) {
 
 void check_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
   check_existing(path, existing, inputs);
+}
+
+std::filesystem::path true_path(const std::string& path) {
+  std::error_code fault;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, fault),
+                              whole = std::filesystem::weakly_canonical(absolute, fault);
+  return fault ? std::filesystem::path(path) : whole;
+}
+
+void require_different(const std::vector<std::string>& outputs) {
+  std::set<std::filesystem::path> known;
+  for (const std::string& output : outputs) {
+    if ((output != standard_stream && is_stream(output)) || known.insert(true_path(output)).second) continue;
+    fail("output_twice", output, "two outputs of this call would be written here", "another name for one of them");
+  }
 }
 
 void check_late_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,6 +38,11 @@ bool is_stream(const std::string& path);
 void check_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
 // The same before long work, whose file is written at its end: its folder must be one that can be written to, too.
 void check_late_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
+
+// Where a path leads: absolute, without links, also where nothing is there; the path where that is not known.
+std::filesystem::path true_path(const std::string& path);
+// Throws Failure (output_twice) where two outputs of a call, with "-", are one place; devices may be.
+void require_different(const std::vector<std::string>& outputs);
 
 // A file that is there whole or not at all: written under the name PATH.part, which has room for `bytes` from the
 // start, and given its own name when it is done. What somebody has put at that name meanwhile is neither kept nor

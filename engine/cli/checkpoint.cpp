@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "engine/base/output_file.h"
+#include "engine/base/path.h"
 #include "engine/base/plural.h"
 #include "engine/base/printable.h"
 #include "engine/base/standard_streams.h"
@@ -25,6 +25,7 @@
 #include "engine/cli/text_table.h"
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
+#include "engine/export/export_target.h"
 #include "engine/worker/import_parameters.h"
 
 namespace shardscope {
@@ -137,67 +138,25 @@ constexpr const char* kept_files[] = {
     "generation_config.json",
 };
 
-// OUT/ is OUT. Throws Failure where a folder cannot be made at it.
-std::filesystem::path new_folder(const std::string& out) {
-  namespace fs = std::filesystem;
-  if (out == standard_stream) {
-    throw Failure(Error{"unwritable_file", "a folder does not go to standard output", at_argument("OUT"),
-                        "the name of a new folder, or no --huggingface"});
-  }
-  fs::path folder = fs::path(out).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();
-  for (const fs::path& path : {folder, fs::path(folder.string() + ".part")}) {
-    std::error_code ignored;
-    if (!fs::exists(fs::symlink_status(path, ignored))) continue;
-    throw Failure(Error{"unwritable_file", "this exists", in_file(path.string()), "a new folder"});
-  }
-  return folder;
-}
-
-// A folder under another name until it is complete. Nothing is removed that this did not make.
-class FolderInMaking {
- public:
-  explicit FolderInMaking(const std::filesystem::path& folder) : folder_(folder), part_(folder.string() + ".part") {
-    if (::mkdir(part_.c_str(), 0777) != 0) fail_to_write(part_.string(), errno);
-  }
-  ~FolderInMaking() {
-    std::error_code ignored;
-    if (!kept_) std::filesystem::remove_all(part_, ignored);
-  }
-  FolderInMaking(const FolderInMaking&) = delete;
-  FolderInMaking& operator=(const FolderInMaking&) = delete;
-
-  const std::filesystem::path& part() const { return part_; }
-  void keep() {
-    std::filesystem::rename(part_, folder_);
-    kept_ = true;
-  }
-
- private:
-  std::filesystem::path folder_, part_;
-  bool kept_ = false;
-};
-
-// A folder that transformers loads.
+// A folder that transformers loads. OUT/ is OUT.
 int export_to_folder(CheckpointReader& reader, const std::string& out) {
   namespace fs = std::filesystem;
-  const fs::path folder = new_folder(out);
+  const std::string folder = without_slashes(out);
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(folder, ignored)))
+    throw Failure(Error{"unwritable_file", "this exists", in_file(folder), "a new folder"});
+  ExportTarget target(folder, ExportTarget::Form::folder, {});
   const ModelDefinition::Description model = model_description(parse_run_config(reader.index().run_file, ""));
   const ModelExport how{model.experts, model.adapter_scale, model.in_out};
   require_same_arrays(reader.index(), model.states, how, in_file(model.file));
-  try {
-    FolderInMaking made(folder);
-    write_new_file((made.part() / "config.json").string(), model.config);
-    for (const char* name : kept_files) {
-      const fs::path file = fs::path(model.folder) / name;
-      if (fs::is_regular_file(file)) fs::copy_file(file, made.part() / name);
-    }
-    export_model(reader, made.part().string(), how);
-    made.keep();
-  } catch (const fs::filesystem_error& error) {
-    throw Failure(Error{"unwritable_file", error.code().message(), in_file(folder.string()), ""});
+  target.add_file("config.json", model.config);
+  for (const char* name : kept_files) {
+    const fs::path file = fs::path(model.folder) / name;
+    if (fs::is_regular_file(file, ignored)) target.add_copy(name, file.string());
   }
-  if (!is_quiet()) print_lines(fmt::format("{}: the model of step {}\n", folder.string(), reader.index().step));
+  export_model(reader, target.part(), how);
+  target.keep();
+  if (!is_quiet()) print_lines(fmt::format("{}: the model of step {}\n", folder, reader.index().step));
   return exit_ok;
 }
 

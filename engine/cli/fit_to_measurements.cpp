@@ -40,11 +40,7 @@ struct RowPrediction {
   double error() const { return after / row.seconds - 1; }
 };
 
-bool is_this_hosts(const std::string& path) {
-  std::error_code ignored;
-  return fs::weakly_canonical(fs::absolute(path), ignored) ==
-         fs::weakly_canonical(fs::absolute(machine_path()), ignored);
-}
+bool is_this_hosts(const std::string& path) { return true_path(path) == true_path(machine_path().string()); }
 
 [[noreturn]] void refuse_to_fit(std::string option, std::string message, std::string hint) {
   throw Failure(Error{"bad_argument", std::move(message), at_argument(std::move(option)), std::move(hint)});

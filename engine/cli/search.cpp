@@ -54,9 +54,7 @@ struct SearchArguments {
                           "the name of a file"});
     }
     check_late_output(resume, Existing::overwrite, inputs);
-    if (!write.empty() && write != standard_stream && is_same_place(write, resume))
-      throw Failure(Error{"output_twice", "two outputs of this call would be written here", in_file(write),
-                          "another name for one of them"});
+    if (!write.empty()) require_different({resume, write});
   }
 
   SearchRequest request() const {
@@ -80,12 +78,6 @@ struct SearchArguments {
     const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     request.threads = threads > 0 ? threads : cores;
     return request;
-  }
-
-  static bool is_same_place(const std::string& a, const std::string& b) {
-    std::error_code fault;
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(a), fault) ==
-           std::filesystem::weakly_canonical(std::filesystem::absolute(b), fault);
   }
 
   static void limit(const std::string& text, SearchRequest& request) {
@@ -281,11 +273,10 @@ void add_search(CLI::App& app, CommandLine& line) {
           "dropped (`space.dropped_by_heuristic`) and says whether the search was `stopped`.")
       .paragraph(
           "The code is 1 where nothing is within the limits, nothing is found in the time, or all is refused, which "
-          "the "
-          "text tells apart; a value of `--fix` that no strategy of the devices has is an error. Ctrl+C ends the "
-          "search with what is found so far, "
-          "which `--write` writes, too. `--resume` keeps plans and bounds in a file, by which the same search goes on "
-          "where it ended, with the result of one that was not interrupted; a file of another request is an error.")
+          "the text tells apart; a value of `--fix` that no strategy of the devices has is an error. Ctrl+C ends the "
+          "search with what is found so far, which `--write` writes, too. `--resume` keeps plans and bounds in a file, "
+          "by which the same search goes on where it ended, with the result of one that was not interrupted; a file of "
+          "another request is an error.")
       .example("shardrun search run.json --devices 64 --machine dgx_h100 --seconds 60", "on eight nodes, for a minute")
       .example("shardrun search run.json --fix tensor=8 --at-most memory=70GB --write best.json",
                "with eight-way tensor parallelism, and the fastest as a run file")

@@ -1,17 +1,10 @@
 #include "engine/cli/train_outputs.h"
 
-#include <fmt/format.h>
-
-#include <filesystem>
-#include <set>
-
 #include "engine/base/error.h"
 #include "engine/base/standard_streams.h"
 #include "engine/session/record_files.h"
 
 namespace shardscope {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -22,17 +15,6 @@ std::vector<std::string> files_of(const TrainOutputPaths& paths) {
   for (const std::string& path : RecordFiles{paths.logs.record}.all())
     files.insert(files.end(), {path, WholeFile::part_of(path)});
   return files;
-}
-
-void require_different(const std::vector<std::string>& files) {
-  std::set<fs::path> known;
-  for (const std::string& file : files) {
-    std::error_code fault;
-    const fs::path path = fs::weakly_canonical(fs::absolute(file, fault), fault);
-    if ((file != standard_stream && is_stream(file)) || known.insert(fault ? fs::path(file) : path).second) continue;
-    throw Failure(Error{"output_twice", "two outputs of this call would be written here", in_file(file),
-                        "another name for one of them"});
-  }
 }
 
 }  // namespace
