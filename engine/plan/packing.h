@@ -22,9 +22,8 @@ LivePeak live_peak(const std::vector<Buffer>& buffers, int length);
 // top; what goes leaves a gap. A buffer is either alive at the position, or wholly before or behind it, so the two
 // directions do not meet. From the position where most is alive that is often already the live lower bound, which no
 // packing can beat, or all but a ten-thousandth; else other orders and the ends of the sequence are tried too, and the
-// smallest arena counts. At
-// last all but the persistent buffers are turned upside down: a long-lived one then ends the arena, not workspace, of
-// which a kernel need not touch all, so that the use of the arena can be measured.
+// smallest arena counts. At last all but the persistent buffers are turned upside down: a long-lived one then ends the
+// arena, not workspace, of which a kernel need not touch all, so that the use of the arena can be measured.
 int64_t pack(std::vector<Buffer>& buffers, int length);
 
 }  // namespace shardscope

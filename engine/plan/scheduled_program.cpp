@@ -26,21 +26,20 @@ std::vector<ArenaLayout> arenas_of(const Program& program, const ScheduleProblem
   return arenas;
 }
 
-// Nothing where it takes `limit` seconds or more and that is known before memory is planned. Those who want totals
-// alone make many plans at a time, and others wait for one.
+// Nothing where it takes `limit` seconds or more. Those who want totals alone make many plans at a time, and others
+// wait for one, so that its memory is planned meanwhile.
 std::optional<ScheduledProgram> as_ordered(Program& program, const ScheduleProblem& problem, double limit) {
-  ScheduledProgram scheduled;
   size_channels(program, problem.graph, problem.mesh, problem.seconds, problem.streams);
-  if (problem.totals_only) {
-    scheduled.simulation = simulated(program, problem);
-    if (scheduled.simulation.seconds >= limit) return {};
-    scheduled.arenas = arenas_of(program, problem);
-    return scheduled;
+  std::future<Simulation> simulation;
+  std::vector<ArenaLayout> arenas;
+  if (!problem.totals_only) {
+    simulation = std::async(std::launch::async, [&] { return simulated(program, problem); });
+    arenas = arenas_of(program, problem);
   }
-  std::future<Simulation> simulation = std::async(std::launch::async, [&] { return simulated(program, problem); });
-  scheduled.arenas = arenas_of(program, problem);
-  scheduled.simulation = simulation.get();
-  return scheduled;
+  Simulation known = simulation.valid() ? simulation.get() : simulated(program, problem);
+  if (known.seconds >= limit) return {};
+  if (problem.totals_only) arenas = arenas_of(program, problem);
+  return ScheduledProgram{std::move(arenas), std::move(known)};
 }
 
 }  // namespace
@@ -58,10 +57,8 @@ ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
     std::vector<IssueOrder> orders =
         overlapped_orders(program, problem.graph, problem.seconds, problem.streams, lookahead);
     for (size_t t = 0; t < program.tasks.size(); ++t) program.tasks[t].order = std::move(orders[t]);
-    const std::optional<ScheduledProgram> overlapped = as_ordered(program, problem, blocking.simulation.seconds);
-    if (overlapped && overlapped->arena_bytes() <= limit &&
-        overlapped->simulation.seconds < blocking.simulation.seconds)
-      return *overlapped;
+    std::optional<ScheduledProgram> overlapped = as_ordered(program, problem, blocking.simulation.seconds);
+    if (overlapped && overlapped->arena_bytes() <= limit) return *std::move(overlapped);
   }
   for (Task& task : program.tasks) task.order = {};
   program.channels = channels;
