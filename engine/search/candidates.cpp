@@ -19,6 +19,9 @@ namespace shardscope {
 
 namespace {
 
+// A strategy's recompute by one word; it may be a pattern of names, too.
+const std::vector<std::string> recompute_words = {"none", "selective", "mlp", "full"};
+
 constexpr const char* mode_key = "mode";
 constexpr const char* megatron_order = "megatron";
 constexpr const char* outermost_order = "replicas_outermost";
@@ -196,11 +199,6 @@ bool divides_all(int64_t degree, const std::vector<int64_t>& sizes) {
   return std::ranges::all_of(sizes, [&](int64_t size) { return size % degree == 0; });
 }
 
-const std::vector<std::string>& strategy_recompute() {
-  static const std::vector<std::string> policies = {"none", "selective", "mlp", "full"};
-  return policies;
-}
-
 const std::vector<std::string>& strategy_schedules() {
   static const std::vector<std::string> schedules = {"1f1b", "gpipe", "zero_bubble"};
   return schedules;
@@ -247,8 +245,8 @@ void fix(FixedNumbers& fixed, const std::string& text) {
   const bool is_word = key == "recompute" || key == "pipeline_schedule" || key == "order";
   for (std::string& value : values) {
     const bool is_pattern = value.find_first_of("*?/{[") != std::string::npos;
-    if (key == "recompute" && !is_pattern && std::ranges::count(strategy_recompute(), value) == 0)
-      fail("there is no recompute policy '" + value + "'", name_hint(value, strategy_recompute()));
+    if (key == "recompute" && !is_pattern && std::ranges::count(recompute_words, value) == 0)
+      fail("there is no recompute policy '" + value + "'", name_hint(value, recompute_words));
     if (key == "sequence_parallel" && value != "true" && value != "false") fail(value, "true or false");
     if (key == "pipeline_schedule" && std::ranges::count(strategy_schedules(), value) == 0)
       fail("there is no schedule '" + value + "'", name_hint(value, strategy_schedules()));

@@ -21,8 +21,6 @@ ModelLimits model_limits(const RunConfig& config);
 
 // That a strategy's pipeline_schedule may name; with virtual stages 1f1b is the interleaved one.
 const std::vector<std::string>& strategy_schedules();
-// Its recompute by one word; it may be a pattern of names, too.
-const std::vector<std::string>& strategy_recompute();
 
 // Values that a number of the strategy, or `mode`, may have: {"tensor": {"8"}}.
 using FixedNumbers = std::map<std::string, std::vector<std::string>>;

@@ -419,10 +419,9 @@ class Search {
     if (found_.empty()) {
       result_.gap = result_.space.open + result_.space.dropped > 0 ? 1 : 0;
       if (nearest_) result_.smallest_refused = text_of(nearest_->candidate);
-      for (const auto& [index, planned] : record_.plans) {
-        if (!planned && result_.first_refusal.empty())
-          result_.first_refusal = refusal_of(request_, all_[static_cast<size_t>(index)]);
-      }
+      const auto refused = std::ranges::find_if(record_.plans, [](const auto& one) { return !one.second; });
+      if (refused != record_.plans.end())
+        result_.first_refusal = refusal_of(request_, all_[static_cast<size_t>(refused->first)]);
       return;
     }
     const double best = best_value();
