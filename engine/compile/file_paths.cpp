@@ -40,6 +40,10 @@ fs::path whole(const fs::path& folder) {
   return path.has_filename() ? path : path.parent_path();
 }
 
+std::string absolute(const fs::path& path, const fs::path& base) {
+  return path.is_absolute() ? path.string() : (base / path).lexically_normal().string();
+}
+
 template <class Change>
 RunConfig with_paths(RunConfig config, Change change) {
   if (const std::string file = machine_file(config.machine); !file.empty())
@@ -50,12 +54,12 @@ RunConfig with_paths(RunConfig config, Change change) {
 }  // namespace
 
 RunConfig with_absolute_paths(RunConfig config, const fs::path& folder) {
-  WrittenPaths written{whole(folder).string(), {}};
+  const fs::path base = whole(folder);
+  WrittenPaths written{base.string(), {}};
   RunConfig made = with_paths(std::move(config), [&](const fs::path& path) {
-    if (path.is_absolute()) return path.string();
-    std::string absolute = (whole(folder) / path).lexically_normal().string();
-    written.texts.emplace(absolute, path.string());
-    return absolute;
+    std::string made = absolute(path, base);
+    if (!path.is_absolute()) written.texts.emplace(made, path.string());
+    return made;
   });
   if (!written.texts.empty()) made.written_paths = std::move(written);
   return made;
@@ -103,10 +107,9 @@ RunConfig with_named_paths(RunConfig config, const std::function<std::string(con
 }
 
 RunConfig with_machine(RunConfig config, const std::string& name) {
-  const WrittenPaths written = config.written_paths;
   config.machine = machine_choice(name);
-  config = with_absolute_paths(std::move(config), ".");
-  config.written_paths = written;
+  if (const std::string file = machine_file(config.machine); !file.empty())
+    config.machine = with_machine_file(config.machine, absolute(file, fs::current_path()));
   return config;
 }
 

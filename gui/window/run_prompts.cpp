@@ -33,9 +33,7 @@ bool RunPrompts::may_end_run(bool is_recorded) {
   if (is_recorded || run.is_attached())
     proceed = box.addButton(tr("&Continue without a window"), QMessageBox::AcceptRole);
   box.setDefaultButton(QMessageBox::Cancel);
-  connect(&run, &RunControl::stateChanged, &box, [&] {
-    if (!run.is_active()) box.accept();
-  });
+  when_ended(box, [&] { box.accept(); });
   box.exec();
   if (!box.clickedButton()) return !run.is_active();
   if (proceed && box.clickedButton() == proceed) {
@@ -45,9 +43,7 @@ bool RunPrompts::may_end_run(bool is_recorded) {
       is_left = answer;
       answering.quit();
     });
-    connect(&run, &RunControl::stateChanged, &answering, [&] {
-      if (!run.is_active()) answering.quit();
-    });
+    when_ended(answering, [&] { answering.quit(); });
     detach();
     if (!is_left && run.is_active()) answering.exec(QEventLoop::ExcludeUserInputEvents);
     return is_left.value_or(false) || !run.is_active();
@@ -82,6 +78,12 @@ void RunPrompts::detach() {
   run.leave();
 }
 
+void RunPrompts::when_ended(QObject& context, const std::function<void()>& act) {
+  connect(&workspace_.run, &RunControl::stateChanged, &context, [this, act] {
+    if (!workspace_.run.is_active()) act();
+  });
+}
+
 // The step that it is in, and its last checkpoint, may take long: the window stays and says so.
 bool RunPrompts::ends() {
   RunControl& run = workspace_.run;
@@ -100,9 +102,7 @@ bool RunPrompts::ends() {
     box.setText(tr("The run is ended at once."));
     run.stop();
   });
-  connect(&run, &RunControl::stateChanged, &box, [&] {
-    if (!run.is_active()) box.accept();
-  });
+  when_ended(box, [&] { box.accept(); });
   if (run.is_active()) box.exec();
   return !run.is_active();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QWidget>
+#include <functional>
 
 #include "gui/workspace/workspace.h"
 
@@ -26,6 +27,8 @@ class RunPrompts : public QObject {
 
  private:
   bool ends();  // false where the window is to stay
+  // Acts where the run ends while `context` is there.
+  void when_ended(QObject& context, const std::function<void()>& act);
 
   Workspace& workspace_;
   QWidget& window_;
