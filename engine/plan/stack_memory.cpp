@@ -18,11 +18,15 @@ namespace {
 
 // What a stack sees in the program of a plan, alike on all stages.
 struct StackView {
-  explicit StackView(const Plan& plan)
-      : graph(*plan.graph), of_states(values_of_states(graph)), is_computed(plan.program.values.size()) {
-    types = StackTypes(graph, plan.stack);
-    if (plan.stack.fusion.elementwise) chains.emplace(graph);
-    for (const Task& task : plan.program.tasks) {
+  StackView(const Program& of_program, const Graph& of_graph, const Stack& of_stack)
+      : program(of_program),
+        graph(of_graph),
+        stack(of_stack),
+        of_states(values_of_states(graph)),
+        is_computed(program.values.size()) {
+    types = StackTypes(graph, stack);
+    if (stack.fusion.elementwise) chains.emplace(graph);
+    for (const Task& task : program.tasks) {
       for (const Instruction& instruction : task.instructions) {
         if (!instruction.as<Compute>()) continue;
         for (int value : instruction.results()) is_computed[static_cast<size_t>(value)] = true;
@@ -47,7 +51,9 @@ struct StackView {
     return value;
   }
 
+  const Program& program;
   const Graph& graph;
+  const Stack& stack;
   StackTypes types;
   std::optional<FusedChains> chains;
   std::vector<bool> of_states;           // per graph value: made of states alone
@@ -59,12 +65,16 @@ struct StackView {
 // where the first ends.
 class HeldArrays {
  public:
-  HeldArrays(const Plan& plan, const StackView& view, int stage)
-      : plan_(plan),
-        graph_(*plan.graph),
+  // `any`: no more than where several microbatches are in flight.
+  enum class InFlight : uint8_t { as_planned, any };
+  HeldArrays(const StackView& view, const ArenaLayout& arena, int stage, InFlight in_flight = InFlight::as_planned)
+      : program_(view.program),
+        graph_(view.graph),
+        stack_(view.stack),
         view_(view),
-        arena_(plan.arenas[static_cast<size_t>(stage)]),
+        arena_(arena),
         stage_(stage),
+        in_flight_(in_flight),
         array_of_(arena_.buffer_of) {
     find_arrays();
   }
@@ -78,11 +88,9 @@ class HeldArrays {
         keep_of_attention(instruction);
       }
     });
-    if (plan_.stack.memory.gathers_again) keep_parts();
+    if (stack_.memory.gathers_again) keep_parts();
     if (view_.chains) drop_recomputed();
     copy_logits();
-    if (const int64_t copies = copies_of_gradients(); copies > 0)
-      arrays_.push_back({-1, MemoryCategory::gradients, copies, 0, 0, arena_.length - 1, true});
     return {std::move(arrays_), std::move(array_of_), {}, 0, arena_.length};
   }
 
@@ -90,8 +98,8 @@ class HeldArrays {
   // Calls `visit(task, first position)` with the tasks of the stage's training step.
   template <class Visit>
   void each_task(const Visit& visit) const {
-    for (const TaskRun& run : plan_.program.main(stage_).runs) {
-      if (run.is_first) visit(plan_.program.tasks[static_cast<size_t>(run.task)], run.folded_first);
+    for (const TaskRun& run : program_.main(stage_).runs) {
+      if (run.is_first) visit(program_.tasks[static_cast<size_t>(run.task)], run.folded_first);
     }
   }
 
@@ -103,7 +111,7 @@ class HeldArrays {
           buffer.value >= 0 && arena_.buffer_of[static_cast<size_t>(buffer.value)] != static_cast<int>(b);
       if (is_message) buffer.bytes = 0;
     }
-    const std::vector<ValueLife> lives = value_lives(plan_.program, graph_, stage_);
+    const std::vector<ValueLife> lives = value_lives(program_, graph_, stage_);
     std::vector<int> made_in_place;
     for (size_t v = 0; v < array_of_.size(); ++v) {
       if (array_of_[v] < 0 || lives[v].last < 0) continue;
@@ -131,7 +139,7 @@ class HeldArrays {
   }
 
   Buffer& array(int value) { return arrays_[static_cast<size_t>(array_of_[static_cast<size_t>(value)])]; }
-  ValueId graph_value(int value) const { return plan_.program.values[static_cast<size_t>(value)].graph_value; }
+  ValueId graph_value(int value) const { return program_.values[static_cast<size_t>(value)].graph_value; }
 
   void narrow(Buffer& array) const {
     if (array.value < 0) return;
@@ -216,53 +224,70 @@ class HeldArrays {
     return last;
   }
 
+  int end_of_forward() const {
+    int end = -1;
+    each_task([&](const Task& task, int first) {
+      if (task.phase == Phase::forward) end = std::max(end, first + task.size() - 1);
+    });
+    return end;
+  }
+
   // Scores and copies, with the sums of scores' rows, which backward needs as long.
   void keep_of_attention(const Instruction& instruction) {
     constexpr double bytes_of_score = 2;
-    const bool keeps_scores = plan_.stack.attention.kernel == AttentionKernel::scores;
-    if (!keeps_scores && plan_.stack.memory.attention_copies == 0) return;
+    const bool keeps_scores = stack_.attention.kernel == AttentionKernel::scores;
+    if (!keeps_scores && stack_.memory.attention_copies == 0) return;
     const Op& op = graph_.ops[static_cast<size_t>(instruction.op)];
     std::vector<TensorType> operands;
-    local_types(plan_.program.values, instruction.operands(), operands);
+    local_types(program_.values, instruction.operands(), operands);
     const ScoreWork work = op.definition->scores(op.attributes, operands);
     if (work.scores == 0 || op.phase == Phase::backward || instruction.results().size() < 2) return;
     const int sums = instruction.results()[1];
     if (array_of_[static_cast<size_t>(sums)] < 0) return;
     const int query = instruction.operands()[0];
-    const double query_bytes = static_cast<double>(plan_.program.values[static_cast<size_t>(query)].bytes()) *
+    const double query_bytes = static_cast<double>(program_.values[static_cast<size_t>(query)].bytes()) *
                                view_.types.share(graph_value(query));
     const double kept =
-        (keeps_scores ? work.scores * bytes_of_score : 0) + query_bytes * plan_.stack.memory.attention_copies;
+        (keeps_scores ? work.scores * bytes_of_score : 0) + query_bytes * stack_.memory.attention_copies;
     array(sums).bytes += static_cast<int64_t>(kept) * array(sums).slot_count;
   }
 
   // As long as the logits are there.
   void copy_logits() {
     for (size_t v = 0; v < array_of_.size(); ++v) {
-      const ProgramValue& value = plan_.program.values[v];
+      const ProgramValue& value = program_.values[v];
       if (array_of_[v] < 0 || value.dtype != DType::f32) continue;
       for (const auto& [name, output] : graph_.outputs) {
         if (value.graph_value != output || graph_.type(output).shape.empty()) continue;
         const bool is_split = value.local_shape.back() < value.shape.back();
-        const StackMemory& memory = plan_.stack.memory;
-        const double copies = is_split ? memory.split_logits_copies : memory.logits_copies;
-        array(static_cast<int>(v)).bytes += static_cast<int64_t>(static_cast<double>(value.bytes()) * copies);
+        const StackMemory& memory = stack_.memory;
+        double copies = is_split ? memory.split_logits_copies : memory.logits_copies;
+        if (in_flight_ == InFlight::any) copies = std::min(memory.split_logits_copies, memory.logits_copies);
+        add_copy(static_cast<int>(v), static_cast<int64_t>(static_cast<double>(value.bytes()) * copies));
       }
     }
   }
 
-  int64_t copies_of_gradients() const {
-    double elements = 0;
-    for (const ProgramValue& value : plan_.program.values) {
-      const Value& of = graph_.values[static_cast<size_t>(value.graph_value)];
-      if (value.stage != stage_ || !is_source(value, graph_) || of.kind != ValueKind::state) continue;
-      if (!graph_.states[static_cast<size_t>(of.state)].trainable) continue;
-      elements += static_cast<double>(value.bytes()) / static_cast<double>(byte_size(value.dtype));
+  // Of one microbatch, however many are in flight.
+  void add_copy(int value, int64_t bytes) {
+    if (in_flight_ == InFlight::as_planned) {
+      array(value).bytes += bytes;
+      return;
     }
-    return static_cast<int64_t>(elements * plan_.stack.memory.gradient_bytes);
+    Buffer copy = array(value);
+    copy.bytes = bytes;
+    copy.slot_count = 1;
+    const int end = end_of_forward(), last = copy.last;
+    copy.last = std::min(last, end);
+    if (copy.first <= end) arrays_.push_back(copy);
+    copy.first = std::max(copy.first, end + 1);
+    copy.last = last;
+    if (last > end) arrays_.push_back(copy);
   }
 
   void drop_recomputed() {
+    // Of several microbatches in flight what backward reads is held to the end of it.
+    const int needed = in_flight_ == InFlight::any ? end_of_forward() + 1 : arena_.length;
     std::vector<int> of_graph_value(graph_.values.size(), -1);
     for (size_t v = 0; v < array_of_.size(); ++v) {
       if (array_of_[v] >= 0) of_graph_value[static_cast<size_t>(graph_value(static_cast<int>(v)))] = array_of_[v];
@@ -283,7 +308,7 @@ class HeldArrays {
         const int of_operand = of_graph_value[static_cast<size_t>(view_.uncast(operand))];
         if (of_operand < 0 || of_operand == of_value) return false;
         const Buffer& held = arrays_[static_cast<size_t>(of_operand)];
-        return held.bytes > 0 && held.last >= result.last;
+        return held.bytes > 0 && held.last >= std::min(result.last, needed);
       });
       if (!in_chains || !operands_held) continue;
       result.last = result.first;
@@ -291,14 +316,24 @@ class HeldArrays {
     }
   }
 
-  const Plan& plan_;
+  const Program& program_;
   const Graph& graph_;
+  const Stack& stack_;
   const StackView& view_;
   const ArenaLayout& arena_;
   int stage_;
+  InFlight in_flight_;
   std::vector<Buffer> arrays_;
   std::vector<int> array_of_;  // per program value, or -1
 };
+
+ArenaLayout arrays_of_stage(const StackView& view, const ArenaLayout& arena, int stage) {
+  ArenaLayout arrays = HeldArrays(view, arena, stage).run();
+  const std::vector<double> copies = gradient_copies(view.program, view.graph, view.stack.memory, stage);
+  const auto bytes = static_cast<int64_t>(std::accumulate(copies.begin(), copies.end(), 0.0));
+  if (bytes > 0) arrays.buffers.push_back({-1, MemoryCategory::gradients, bytes, 0, 0, arrays.length - 1, true});
+  return arrays;
+}
 
 CategoryBytes at_peak(const ArenaLayout& arrays) {
   const LivePeak peak = live_peak(arrays.buffers, arrays.length);
@@ -312,12 +347,28 @@ CategoryBytes at_peak(const ArenaLayout& arrays) {
 
 }  // namespace
 
+std::vector<double> gradient_copies(const Program& program, const Graph& graph, const StackMemory& stack, int stage) {
+  std::vector<double> bytes(program.values.size());
+  for (size_t v = 0; v < bytes.size(); ++v) {
+    const ProgramValue& value = program.values[v];
+    const Value& of = graph.values[static_cast<size_t>(value.graph_value)];
+    if (value.stage != stage || !is_source(value, graph) || of.kind != ValueKind::state) continue;
+    if (!graph.states[static_cast<size_t>(of.state)].trainable) continue;
+    bytes[v] = static_cast<double>(value.bytes()) / static_cast<double>(byte_size(value.dtype)) * stack.gradient_bytes;
+  }
+  return bytes;
+}
+
+ArenaLayout arrays_of_stack(const Program& program, const Graph& graph, const Stack& stack, const ArenaLayout& arena) {
+  return HeldArrays(StackView(program, graph, stack), arena, 0, HeldArrays::InFlight::any).run();
+}
+
 void hold_as_stack(Plan& plan) {
   const StackMemory& stack = plan.stack.memory;
-  const StackView view(plan);
+  const StackView view(plan.program, *plan.graph, plan.stack);
   for (size_t stage = 0; stage < plan.arenas.size(); ++stage) {
     PlanTotals& totals = plan.pipeline.totals[stage];
-    totals.device_memory = at_peak(HeldArrays(plan, view, static_cast<int>(stage)).run());
+    totals.device_memory = at_peak(arrays_of_stage(view, plan.arenas[stage], static_cast<int>(stage)));
     const int64_t held = std::accumulate(totals.device_memory.begin(), totals.device_memory.end(), int64_t{0});
     totals.allocator_bytes =
         static_cast<int64_t>(static_cast<double>(held) * (stack.allocator - 1) + stack.fixed_bytes);
@@ -330,7 +381,8 @@ void hold_as_stack(Plan& plan) {
 }
 
 ArenaLayout arrays_of_stack(const Plan& plan, int stage) {
-  ArenaLayout arrays = HeldArrays(plan, StackView(plan), stage).run();
+  ArenaLayout arrays =
+      arrays_of_stage(StackView(plan.program, *plan.graph, plan.stack), plan.arenas[static_cast<size_t>(stage)], stage);
   for (Buffer& array : arrays.buffers) array.bytes = round_up(array.bytes);
   arrays.bytes = plan.pipeline.totals[static_cast<size_t>(stage)].device_bytes;
   return arrays;

@@ -27,4 +27,11 @@ void hold_as_stack(Plan& plan);
 // device holds at its peak, with the allocator.
 ArenaLayout arrays_of_stack(const Plan& plan, int stage);
 
+// The same of a program of one stage whose buffers are in `arena`, before the allocator and without the copies of
+// gradients; these take so many bytes of each program value. No array is held longer than where the program is a stage
+// with several microbatches in flight.
+ArenaLayout arrays_of_stack(const Program& program, const Graph& graph, const Stack& stack, const ArenaLayout& arena);
+std::vector<double> gradient_copies(const Program& program, const Graph& graph, const StackMemory& stack,
+                                    int stage = 0);
+
 }  // namespace shardscope

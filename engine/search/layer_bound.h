@@ -56,7 +56,7 @@ namespace shardscope {
 // at most as many as there are devices: each takes at least its part of what the undivided profile says. What these
 // degrees exchange counts for nothing.
 //
-// Memory: memory_bound.h; as another software stack holds a plan, of states, its allocator and libraries alone.
+// Memory: memory_bound.h.
 inline constexpr int64_t simulated_items = 131072;
 
 // What an all-gather, a reduce-scatter and an all-reduce among the replicas of a candidate take at least.

@@ -5,6 +5,7 @@
 
 #include "engine/graph/casts.h"
 #include "engine/plan/memory_plan.h"
+#include "engine/plan/stack_memory.h"
 #include "engine/plan/stages.h"
 
 namespace shardscope {
@@ -26,18 +27,16 @@ std::vector<bool> values_of_replica(const Graph& graph) {
 
 class MemoryOfLayers {
  public:
-  MemoryOfLayers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads, bool stored,
+  MemoryOfLayers(const Program& program, const Graph& graph, const NetworkParts& parts, const Stack& stack, int threads,
                  bool coarse)
       : program_(program), parts_(parts), arena_(assign_buffers(program, graph, threads)) {
-    if (stored) std::erase_if(arena_.buffers, [](const Buffer& buffer) { return !buffer.persistent; });
+    if (!stack.runs_here()) hold_as(stack, graph);
     reader_.assign(arena_.buffers.size(), -1);
     moved_.assign(arena_.buffers.size(), false);
     between_ops_.resize(arena_.buffers.size());
-    if (!stored) {
-      find_readers();
-      find_moved();
-      find_ops_between();
-    }
+    find_readers();
+    find_moved();
+    find_ops_between();
     find_passes();
     const std::vector<bool> of_replica =
         coarse ? values_of_replica(graph) : std::vector<bool>(graph.values.size(), true);
@@ -68,6 +67,18 @@ class MemoryOfLayers {
     bool has(int position) const { return position >= first && position <= last; }
     bool has(const Buffer& buffer) const { return has(buffer.first) && has(buffer.last); }
   };
+
+  void hold_as(const Stack& stack, const Graph& graph) {
+    arena_ = arrays_of_stack(program_, graph, stack, arena_);
+    const std::vector<double> copies = gradient_copies(program_, graph, stack.memory);
+    for (size_t v = 0; v < copies.size(); ++v) {
+      if (const auto bytes = static_cast<int64_t>(copies[v]); bytes > 0) {
+        // Split as the parameter is.
+        arena_.buffers.push_back(
+            {static_cast<int>(v), MemoryCategory::parameters, bytes, 0, 0, arena_.length - 1, true});
+      }
+    }
+  }
 
   // Every instruction of the step at its position, as listed, each task once.
   template <class Visit>
@@ -256,9 +267,9 @@ class MemoryOfLayers {
 
 }  // namespace
 
-LayerMemory memory_of_layers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads,
-                             bool accumulates, bool stored, bool coarse) {
-  return MemoryOfLayers(program, graph, parts, threads, stored, coarse).run(accumulates);
+LayerMemory memory_of_layers(const Program& program, const Graph& graph, const NetworkParts& parts, const Stack& stack,
+                             int threads, bool accumulates, bool coarse) {
+  return MemoryOfLayers(program, graph, parts, stack, threads, coarse).run(accumulates);
 }
 
 }  // namespace shardscope

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "engine/machine/stack.h"
 #include "engine/program/arena_layout.h"
 #include "engine/search/network_parts.h"
 
@@ -35,9 +36,10 @@ struct LayerMemory {
 // replicas may share.
 //
 // Where gradients add up, what of them a layer still holds behind backward is not the same in all plans: of backward
-// only the layer with which it begins counts among positions, before which no layer has been passed. Another software
-// stack may hold less than the arena: of it `stored` counts alone, what is there all the time as it is.
-LayerMemory memory_of_layers(const Program& program, const Graph& graph, const NetworkParts& parts, int threads,
-                             bool accumulates, bool stored, bool coarse);
+// only the layer with which it begins counts among positions, before which no layer has been passed.
+//
+// As the software stack holds it (stack_memory.h); copies of gradients count as parameters, which they are split as.
+LayerMemory memory_of_layers(const Program& program, const Graph& graph, const NetworkParts& parts, const Stack& stack,
+                             int threads, bool accumulates, bool coarse);
 
 }  // namespace shardscope

@@ -380,8 +380,8 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, Prof
   }
   if (stack.overlap.pipeline || !stack.runs_here())
     profile.forward_messages.bytes = profile.backward_messages.bytes = 0;
-  profile.memory = memory_of_layers(program, graph, parts, prices.machine().threads_per_rank(), step.accumulates,
-                                    !stack.runs_here(), coarse);
+  profile.memory =
+      memory_of_layers(program, graph, parts, stack, prices.machine().threads_per_rank(), step.accumulates, coarse);
   return profile;
 }
 
