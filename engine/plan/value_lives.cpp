@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/base/error.h"
+#include "engine/graph/reported_values.h"
 
 namespace shardscope {
 
@@ -47,7 +48,9 @@ class Lives {
         tasks_(program.tasks.size()),
         lives_(program.values.size()),
         uses_(program.values.size()),
-        made_in_(program.values.size(), -1) {
+        made_in_(program.values.size(), -1),
+        reported_(graph.values.size()) {
+    for (const auto& [name, value] : reported_values(graph)) reported_[static_cast<size_t>(value)] = true;
     for (int r = 0; r < static_cast<int>(sequence_.runs.size()); ++r) {
       const TaskRun& run = sequence_.runs[r];
       TaskRuns& task = tasks_[run.task];
@@ -64,7 +67,7 @@ class Lives {
     for (int task : order_) look_at(task);
     for (int task : order_) {
       for (int value : program_.tasks[task].outputs) {
-        if (uses_[value].empty() || (uses_[value].size() == 1 && uses_[value].front() == task)) {
+        if (is_reported(value) || uses_[value].empty() || (uses_[value].size() == 1 && uses_[value].front() == task)) {
           lives_[value].last = length_ - 1;
         }
       }
@@ -85,6 +88,9 @@ class Lives {
 
  private:
   bool is_input(int value) const { return graph_.values[program_.values[value].graph_value].kind == ValueKind::input; }
+
+  // Read when the step is done, whatever else uses it before.
+  bool is_reported(int value) const { return reported_[static_cast<size_t>(program_.values[value].graph_value)]; }
 
   void look_at(int task) {
     accumulates_.resize(lives_.size());
@@ -179,6 +185,7 @@ class Lives {
   std::vector<std::vector<int>> uses_;  // tasks, in that order
   std::vector<int> made_in_;            // -1: a source
   std::vector<bool> accumulates_;
+  std::vector<bool> reported_;                                 // per graph value
   std::map<std::pair<int, std::vector<int>>, Reach> reaches_;  // by maker and uses
   int length_ = 0;
 };
