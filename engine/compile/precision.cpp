@@ -54,6 +54,11 @@ TrainingTypes training_types(const PrecisionConfig& config, DType compute, std::
         {"precision",
          fmt::format("gradients summed in {}, where products give {}", name(types.reduction), name(products)),
          "precision.reduction", fmt::format("\"f32\" or \"{}\"", name(products))});
+  } else if (types.gradients != types.reduction && types.gradients != DType::f32 && types.reduction != DType::f32) {
+    errors.push_back(
+        {"precision",
+         fmt::format("gradients kept in {}, where they are summed in {}", name(types.gradients), name(types.reduction)),
+         "precision.gradients", fmt::format("\"f32\" or \"{}\", or \"reduction\": \"f32\"", name(types.reduction))});
   }
   return types;
 }

@@ -288,6 +288,7 @@ class WrittenRule {
     }
     if (!state_[result]) return std::nullopt;
     const std::optional<Sharding>& pin = layouts_.pins[result];
+    if (!pin && update_of_[result] == no_id && !layouts_.aims[result]) return std::nullopt;
     const bool small = !layouts_.bucketed.empty() && layouts_.bucketed[result];
     const bool stays = small && !pin && only_reader_[operand] == id && !layouts_.pins[operand];
     const Sharding& at = stays ? costs_.layout(made_[operand]) : pin ? *pin : update_layout(result);

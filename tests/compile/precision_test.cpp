@@ -6,6 +6,7 @@
 
 #include "engine/compile/precision.h"
 #include "engine/config/parse.h"
+#include "engine/config/strategy.h"
 #include "engine/config/write.h"
 #include "engine/graph/op_definition.h"
 #include "engine/machine/machine_library.h"
@@ -124,6 +125,31 @@ class PrecisionTest : public QObject {
     }
     QVERIFY(seconds["fp8_mixed"] < 0.85 * seconds["bf16_mixed"]);
     QVERIFY(seconds["bf16_mixed"] < 0.5 * seconds["f32"]);
+  }
+
+  // Whatever types a file mixes.
+  void every_mixture_of_types_is_planned_or_refused_at_its_key() {
+    const std::vector<std::string> types{"f32", "bf16", "f16"};
+    int planned_mixtures = 0;
+    for (const char* compute : {"f32", "bf16", "f16", "f8"}) {
+      for (const std::string& parameters : types) {
+        for (const char* gradients : {"", "f32", "bf16", "f16"}) {
+          for (const char* reduction : {"", "f32"}) {
+            for (const bool ring : {false, true}) {
+              RunConfig config = llama({"sharding.mode=as_written"}, {2, 1});
+              config.precision = {"", compute, parameters, parameters == "f32" ? "" : "f32", gradients, reduction, ""};
+              if (ring) config = with_strategy(config, {.context = 2, .microbatch_size = 2});
+              const std::vector<Error> errors = validate(config);
+              for (const Error& error : errors) QVERIFY(error.place.path.starts_with("precision."));
+              if (!errors.empty()) continue;
+              QVERIFY(compile({config, reference_host()}).totals.seconds_per_step > 0);
+              ++planned_mixtures;
+            }
+          }
+        }
+      }
+    }
+    QVERIFY(planned_mixtures > 40);
   }
 
   void what_no_kernel_computes_is_planned_and_says_that_it_is_not_trained() {
