@@ -16,13 +16,36 @@ namespace {
 
 constexpr int outside = -1;
 
-// Which chunk of forward an op is recomputed with, by a policy; `outside` where it is kept.
-int region_of(const Op& op, const std::string& policy, int64_t layers) {
-  if (op.phase != Phase::forward || op.place.layer < 0) return outside;
-  if (policy == "full") return op.place.layer / static_cast<int>(layers);
-  const LayerPart part = policy == "attention" ? LayerPart::attention : LayerPart::mlp;
-  return op.place.part == part ? op.place.layer : outside;
+// The first layer of each model chunk, ascending; of `layers` in each, or none: one chunk.
+std::vector<int> first_layers(const std::vector<int>& layers) {
+  std::vector<int> first{0};
+  for (int of_chunk : layers) first.push_back(first.back() + of_chunk);
+  return first;
 }
+
+// What of forward is recomputed together, by a policy.
+class Regions {
+ public:
+  Regions(std::string policy, int64_t layers, const std::vector<int>& layers_of_chunks)
+      : policy_(std::move(policy)), layers_(static_cast<int>(layers)), first_layers_(first_layers(layers_of_chunks)) {}
+
+  // The first layer of those that the op is recomputed with; `outside` where it is kept.
+  int of(const Op& op) const {
+    const int layer = op.place.layer;
+    if (op.phase != Phase::forward || layer < 0) return outside;
+    if (policy_ == "full") {
+      const int first = *std::prev(std::ranges::upper_bound(first_layers_, layer));
+      return layer - (layer - first) % layers_;
+    }
+    const LayerPart part = policy_ == "attention" ? LayerPart::attention : LayerPart::mlp;
+    return op.place.part == part ? layer : outside;
+  }
+
+ private:
+  std::string policy_;
+  int layers_;
+  std::vector<int> first_layers_;
+};
 
 bool is_policy(const std::string& text) { return text == "full" || text == "attention" || text == "mlp"; }
 
@@ -42,15 +65,14 @@ std::vector<bool> values_of_pattern(const Graph& graph, const std::string& patte
   return matching;
 }
 
-std::vector<bool> values_of_policy(const Graph& graph, const std::string& policy, int64_t layers) {
+std::vector<bool> values_of_policy(const Graph& graph, const Regions& regions) {
   std::vector<bool> again(graph.values.size());
-  for (const Op& op : graph.ops) set_results(op, region_of(op, policy, layers) != outside, again);
+  for (const Op& op : graph.ops) set_results(op, regions.of(op) != outside, again);
   for (const Op& op : graph.ops) {
     if (op.phase != Phase::forward) continue;
     for (ValueId input : op.inputs) {
       const OpId producer = graph.values[input].producer;
-      if (producer != no_id && region_of(graph.ops[producer], policy, layers) != region_of(op, policy, layers))
-        again[input] = false;
+      if (producer != no_id && regions.of(graph.ops[producer]) != regions.of(op)) again[input] = false;
     }
   }
   const std::vector<bool> of_states = ops_of_states(graph);
@@ -63,8 +85,10 @@ std::vector<bool> values_of_policy(const Graph& graph, const std::string& policy
   return again;
 }
 
-std::vector<bool> values_of_entry(const Graph& graph, const std::string& entry, int64_t layers) {
-  return is_policy(entry) ? values_of_policy(graph, entry, layers) : values_of_pattern(graph, entry);
+std::vector<bool> values_of_entry(const Graph& graph, const std::string& entry, int64_t layers,
+                                  const std::vector<int>& layers_of_chunks) {
+  return is_policy(entry) ? values_of_policy(graph, Regions(entry, layers, layers_of_chunks))
+                          : values_of_pattern(graph, entry);
 }
 
 Error names_no_op(const Graph& forward, const std::string& entry) {
@@ -86,12 +110,11 @@ Error names_no_op(const Graph& forward, const std::string& entry) {
 
 // Per op: whether it is of forward, in the last layer of a chunk but the last, and read in the layer behind.
 std::vector<bool> ends_of_chunks(const Graph& graph, const std::vector<int>& layers) {
-  std::set<int> first_layers;
-  int layer = 0;
-  for (int of_chunk : layers) first_layers.insert(layer += of_chunk);
+  const std::vector<int> first = first_layers(layers);
   std::vector<bool> ends(graph.ops.size());
   for (const Op& op : graph.ops) {
-    if (op.phase != Phase::forward || !first_layers.contains(op.place.layer)) continue;
+    if (op.phase != Phase::forward || op.place.layer == 0 || !std::ranges::binary_search(first, op.place.layer))
+      continue;
     for (ValueId input : op.inputs) {
       const OpId producer = graph.values[input].producer;
       if (producer != no_id && graph.ops[producer].place.layer == op.place.layer - 1) ends[producer] = true;
@@ -108,11 +131,12 @@ std::vector<std::string> rematerialise_entries(const ScheduleConfig& schedule) {
   return entries;
 }
 
-std::vector<bool> recomputed_values(const Graph& graph, const ScheduleConfig& schedule) {
+std::vector<bool> recomputed_values(const Graph& graph, const ScheduleConfig& schedule,
+                                    const std::vector<int>& layers) {
   std::vector<bool> again(graph.values.size());
   if (schedule.rematerialise == "none") return again;
   for (const std::string& entry : rematerialise_entries(schedule)) {
-    const std::vector<bool> named = values_of_entry(graph, entry, schedule.rematerialised_layers);
+    const std::vector<bool> named = values_of_entry(graph, entry, schedule.rematerialised_layers, layers);
     std::transform(again.begin(), again.end(), named.begin(), again.begin(), std::logical_or());
   }
   return again;
@@ -157,7 +181,7 @@ std::vector<Error> check_rematerialisation(const Graph& forward, const ScheduleC
   std::vector<Error> errors;
   if (schedule.rematerialise == "none") return errors;
   for (const std::string& entry : rematerialise_entries(schedule)) {
-    const std::vector<bool> named = values_of_entry(forward, entry, schedule.rematerialised_layers);
+    const std::vector<bool> named = values_of_entry(forward, entry, schedule.rematerialised_layers, {});
     if (std::ranges::find(named, true) == named.end()) errors.push_back(names_no_op(forward, entry));
   }
   return errors;

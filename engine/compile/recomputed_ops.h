@@ -16,13 +16,16 @@ std::vector<std::string> rematerialise_entries(const ScheduleConfig& schedule);
 // Per value of a graph that is differentiated: whether backward makes it again, by schedule.rematerialise. A result
 // that is read by a forward op outside of its layer (of its group of layers, of its part of the layer), and a result
 // that the graph gives, is kept, so that each layer can be recomputed by itself; of an array that enters a layer
-// through a cast to a smaller type, the smaller is kept. What is made of states alone is kept. By pattern, results of
-// all ops of such names; by a list, what any entry names.
+// through a cast to a smaller type, the smaller is kept. Groups of layers begin anew with each model chunk of a
+// pipeline
+// (`layers`: of each chunk, or empty), since its stage has what it received. What is made of states alone is kept. By
+// pattern, results of all ops of such names; by a list, what any entry names.
 //
 // Example: "attention" of q, k, v -> context, log-sum-exp; context -> output product. Queries, keys, values and context
 // are kept; backward attends again, for the log-sum-exp (Korthikanti et al. 2022: for the scores, where these are
 // kept).
-std::vector<bool> recomputed_values(const Graph& graph, const ScheduleConfig& schedule);
+std::vector<bool> recomputed_values(const Graph& graph, const ScheduleConfig& schedule,
+                                    const std::vector<int>& layers = {});
 
 // Further forward ops that backward recomputes, whatever the policy (`again`), so that bf16 is kept from forward and
 // not f32: casts that widen results of forward in bf16; sums of their results with biases, or with arrays that are kept

@@ -263,8 +263,13 @@ SpecTargets spec_targets(const Graph& graph) {
 
 ResolvedSpecs resolve_run_specs(ShardingConfig sharding, const StagedMesh& mesh, std::span<const SpecTarget> targets) {
   const std::vector<MeshAxis>& axes = mesh.whole.axes();
-  if (sharding.zero.axes.empty() && !axes.empty())
-    sharding.zero.axes = {axes[mesh.axis == AxisIndex{0} && axes.size() > 1 ? 1 : 0].name};
+  if (sharding.zero.axes.empty() && !axes.empty()) {
+    size_t first = mesh.axis == AxisIndex{0} && axes.size() > 1 ? 1 : 0;
+    for (size_t axis = axes.size(); axis-- > 0;) {
+      if (axes[axis].size > 1 && mesh.axis != static_cast<AxisIndex>(axis)) first = axis;
+    }
+    sharding.zero.axes = {axes[first].name};
+  }
   return resolve_specs(sharding, mesh.of_a_stage, targets);
 }
 
@@ -304,7 +309,7 @@ TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machin
     const StackMemory held = chosen_stack(run.config->stack).memory;
     accumulate_gradients(graph, share, training.layers, held.gradients_until_backward_ends);
   }
-  std::vector<bool> again = recomputed_values(graph, run.config->schedule);
+  std::vector<bool> again = recomputed_values(graph, run.config->schedule, training.layers);
   for (OpId op : recomputed_casts(graph, kept, again, training.layers)) {
     again[graph.ops[op].outputs[0]] = true;
     training.recomputed_casts.insert(graph.ops[op].name);

@@ -194,7 +194,8 @@ const JsonType<ZeroConfig>& zero_type() {
   static const JsonType<ZeroConfig> type =
       ObjectKeys<ZeroConfig>(
           "ZeRO, on top of what the specs say: what data parallelism keeps on every device is split over mesh axes "
-          "instead; with `stage` 1 optimizer state, 2 and gradients, 3 and parameters; over `axis`, or the first one.",
+          "instead; with `stage` 1 optimizer state, 2 and gradients, 3 and parameters; over `axis`, or the first that "
+          "splits anything.",
           R"(such as {"stage": 1, "axis": "data"})")
           .required("stage", &ZeroConfig::stage, integer<int64_t>(0, 3),
                     "1: optimizer state; 2: and gradients; 3: and parameters, which are gathered before each use and "

@@ -33,12 +33,39 @@ int64_t count_of(const Plan& plan, InstructionKind kind, const std::string& axis
   return count;
 }
 
+// Bytes that stages send each other in a step.
+double message_bytes(const Plan& plan) {
+  double bytes = 0;
+  for (const Task& task : plan.program.tasks) {
+    for (const Instruction& instruction : task.instructions) {
+      if (!instruction.as<Send>()) continue;
+      for (int value : instruction.operands())
+        bytes += static_cast<double>(plan.program.values[static_cast<size_t>(value)].bytes());
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 class StrategiesTest : public QObject {
   Q_OBJECT
 
  private slots:
+  // A stage keeps what it received, however many layers are recomputed together.
+  void recomputation_sends_nothing_between_stages() {
+    std::vector<std::string> settings = system_preset("llama_tiny").small;
+    settings.emplace_back("model.overrides.num_hidden_layers=9");
+    RunConfig config = with_strategy(system_run("llama_tiny", settings), {.pipeline = 4, .microbatch_size = 2});
+    const double plain = message_bytes(compile({config, reference_host()}));
+    QVERIFY(plain > 0);
+    config.schedule.rematerialise = "full";
+    for (int64_t layers = 1; layers <= 9; ++layers) {
+      config.schedule.rematerialised_layers = layers;
+      QCOMPARE(message_bytes(compile({config, reference_host()})), plain);
+    }
+  }
+
   // Of each it says where in the strategy it is wrong, or plans it; and it plans most.
   void a_random_strategy_plans_or_says_which_number_is_wrong_data() {
     QTest::addColumn<QString>("preset");
