@@ -18,7 +18,7 @@ double rounds_of(const LevelTraffic& level) {
 double bytes_seconds(InstructionKind collective, double payload, const GroupPlacement& groups) {
   double all_to_all = 0, slowest = 0;
   for (const LevelTraffic& level : groups.levels) {
-    all_to_all += level.crossing * level.all_to_all;
+    all_to_all += level.all_to_all;
     slowest = std::max(slowest, collective == InstructionKind::collective_permute ? level.one_way : level.ring);
   }
   if (collective == InstructionKind::all_to_all) return payload * all_to_all;
@@ -31,10 +31,8 @@ double hierarchical_seconds(InstructionKind collective, double payload, const Gr
   double seconds = 0;
   for (const LevelTraffic& level : groups.levels) {
     const auto units = static_cast<double>(level.units);
-    const double part = is_exchange ? payload : payload / static_cast<double>(level.inside);
-    const double sent = (units - 1) / units * part;
-    seconds += static_cast<double>(level.messages) * level.latency +
-               sent * (is_exchange ? level.all_to_all : level.each) / efficiency;
+    const double of_a_byte = is_exchange ? level.exchange : (units - 1) / units * level.shared;
+    seconds += static_cast<double>(level.messages) * level.latency + payload * of_a_byte / efficiency;
   }
   return collective == InstructionKind::all_reduce ? 2 * seconds : seconds;
 }
@@ -72,7 +70,9 @@ double collective_seconds(InstructionKind collective, double payload, const Grou
   double latency = 0;
   for (const LevelTraffic& level : groups.levels) {
     if (is_once) latency = std::max(latency, level.latency);
-    else latency += (is_tree ? rounds_of(level) : static_cast<double>(level.in_ring)) * level.latency;
+    else if (!is_tree) latency += static_cast<double>(level.in_ring) * level.latency;
+    else if (&level == &groups.levels.back()) latency += rounds_of(level) * level.latency;
+    else latency += static_cast<double>(level.messages) * level.latency;
   }
   if (!is_once && collective == InstructionKind::all_reduce) latency *= 2;
   return call + latency + bytes_seconds(collective, payload, groups) / rule.efficiency;

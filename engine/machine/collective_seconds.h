@@ -14,18 +14,18 @@ double wire_bytes(InstructionKind collective, double payload, int64_t members);
 // seconds per byte of LevelTraffic; A: the sum over levels of `in_ring` x latency, L the largest latency:
 //
 //   bytes          all-reduce, all-gather, reduce-scatter: W x the slowest level's `ring`
-//                  all-to-all: the sum over levels of n x `crossing` x `all_to_all`
+//                  all-to-all: the sum over levels of n x `all_to_all`
 //                  permute: n x the slowest level's `one_way`
 //   ring           A + bytes; all-reduce 2 A + bytes; permute L + bytes
 //                  (Patarasu & Yuan 2009, "Bandwidth optimal all-reduce algorithms for clusters of workstations")
-//   tree           as ring, with ceil(log2 u) messages among the u units of a level: recursive halving and doubling
-//                  (Thakur, Rabenseifner & Gropp 2005, "Optimization of collective communication operations in MPICH").
-//                  An all-to-all has no tree and takes what it takes as ring
-//   hierarchical   on each level from inside out a ring among its u units, of the part n_l = n / `inside` that the
-//                  levels inside leave: reduce-scatter inside, all-reduce across, all-gather inside, as NCCL
-//                  and Megatron-LM do: all-gather, reduce-scatter: the sum of `messages` x latency + (u-1)/u n_l x
-//                  `each`; all-reduce twice that. All-to-all: the sum of `messages` x latency + (u-1)/u n x
-//                  `all_to_all`
+//   tree           as ring, with ceil(log2 u) messages among the u units of the outermost level: recursive halving and
+//                  doubling (Thakur, Rabenseifner & Gropp 2005, "Optimization of collective communication operations in
+//                  MPICH"); within them a chain, as NCCL's trees have it (NCCL 2.18, src/graph/tuning.cc). An
+//                  all-to-all has no tree and takes what it takes as ring
+//   hierarchical   on each level from inside out a ring among its u units, in which the members of each have equal
+//                  parts of n: reduce-scatter inside, all-reduce across, all-gather inside, as NCCL and Megatron-LM do:
+//                  all-gather, reduce-scatter: the sum of `messages` x latency + (u-1)/u n x `shared`; all-reduce
+//                  twice that. All-to-all: the sum of `messages` x latency + n x `exchange`
 //   direct         L + bytes: one rendezvous, then peers read in place
 //
 // The rule adds `latency` + p x `latency_per_member`; bytes take 1/efficiency of their time. Groups of one take

@@ -50,7 +50,10 @@ class LevelLoad {
         topology_(topology),
         links_(links),
         ring_(links.of_device.empty() ? 0 : static_cast<size_t>(links.of_device.back()) + 1),
-        each_(ring_.size()) {}
+        shared_(ring_.size()),
+        all_to_all_(ring_.size()),
+        exchange_(ring_.size()),
+        senders_(ring_.size()) {}
 
   // `members` ascending.
   void add(const std::vector<int>& members) {
@@ -73,13 +76,14 @@ class LevelLoad {
   LevelTraffic traffic() const {
     const double rate = links_.bytes_per_second;
     LevelTraffic traffic = traffic_;
-    const double most = *std::ranges::max_element(each_);
+    const double around = rate * least_ring_, across = rate / most_all_to_all_;
     traffic.level = number_;
     traffic.latency = level_.latency;
-    traffic.ring = *std::ranges::max_element(ring_) / (rate * least_ring_);
-    traffic.each = most / (rate * least_ring_);
-    traffic.all_to_all = most * most_all_to_all_ / rate;
-    traffic.one_way = most / rate;
+    traffic.ring = std::ranges::max(ring_) / around;
+    traffic.shared = std::ranges::max(shared_) / around;
+    traffic.all_to_all = std::ranges::max(all_to_all_) / across;
+    traffic.exchange = std::ranges::max(exchange_) / across;
+    traffic.one_way = std::ranges::max(senders_) / rate;
     return traffic;
   }
 
@@ -89,15 +93,12 @@ class LevelLoad {
   void add_unit(Member first, Member last) {
     std::vector<int>& positions = positions_;
     positions.clear();
-    const auto here = last - first;
+    const auto here = static_cast<double>(last - first);
     while (first != last) {
       const int below = topology_.unit(number_ - 1, *first);
       const auto end = std::find_if(first, last, [&](int d) { return topology_.unit(number_ - 1, d) != below; });
       positions.push_back(below);
-      const auto inside = end - first;
-      traffic_.inside = traffic_.inside == 0 ? inside : std::min<int64_t>(traffic_.inside, inside);
-      traffic_.crossing = std::max(traffic_.crossing, static_cast<double>(here - inside) / group_size_);
-      add_unit_below(first, end);
+      add_unit_below(first, end, here);
       first = end;
     }
     traffic_.units = std::max(traffic_.units, static_cast<int64_t>(positions.size()));
@@ -108,13 +109,19 @@ class LevelLoad {
     is_reached_ = true;
   }
 
-  void add_unit_below(Member first, Member end) {
+  // `here`: members of the group in the same unit of the level.
+  void add_unit_below(Member first, Member end, double here) {
+    const auto inside = static_cast<double>(end - first);
     const auto link_of = [&](Member member) {
       return static_cast<size_t>(links_.of_device[static_cast<size_t>(*member)]);
     };
     double used = 0;
     for (auto member = first; member != end; ++member) {
-      ++each_[link_of(member)];
+      const size_t link = link_of(member);
+      ++senders_[link];
+      shared_[link] += 1 / inside;
+      all_to_all_[link] += (here - inside) / group_size_;
+      exchange_[link] += (here - inside) / here;
       used += member == first || link_of(member) != link_of(member - 1);
     }
     for (auto member = first; member != end; ++member) {
@@ -126,9 +133,10 @@ class LevelLoad {
   int number_;
   const Topology& topology_;
   const LevelLinks& links_;
-  std::vector<int> positions_;       // of the group's part at hand
-  std::vector<double> ring_, each_;  // by link: rings over it; members that send over it
-  LevelTraffic traffic_ = {.inside = 0};
+  std::vector<int> positions_;  // of the group's part at hand
+  // By link: rings over it; members that send over it, and what these send of what LevelTraffic says.
+  std::vector<double> ring_, shared_, all_to_all_, exchange_, senders_;
+  LevelTraffic traffic_;
   double group_size_ = 1;
   double least_ring_ = 1, most_all_to_all_ = 1;
   bool is_reached_ = false;

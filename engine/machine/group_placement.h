@@ -18,13 +18,12 @@ struct LevelTraffic {
   int64_t messages = 0;   // one after the other, until each of `units` has what all of them had
   int64_t in_ring = 0;    // messages over this level of one that goes through all members
   int64_t units = 1;      // units of the level below that have members of one group, within one unit of this level
-  int64_t inside = 1;     // the fewest members of a group, of those it has any of, within a unit of the level below
-  double crossing = 0;    // share of what a member holds that is for members in other units of the level below, but in
-                          // its unit of this level
   double ring = 0;        // s for each byte that a ring through all members passes on. A ring visits the members unit
                           // by unit; where members of a unit have several links, several rings share the bytes
-  double each = 0;        // s for each byte that every member sends to a neighbouring unit, all links in use
-  double all_to_all = 0;  // s for each byte that every member sends, evenly to the other units
+  double shared = 0;      // s for each byte of an array that the members of a unit of the level below send once to a
+                          // neighbouring unit, each an equal part, all links in use
+  double all_to_all = 0;  // s for each byte that every member sends evenly to all members of its group
+  double exchange = 0;    // likewise to those in its unit of this level
   double one_way = 0;     // s for each byte that every member sends over one link
 };
 

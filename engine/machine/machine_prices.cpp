@@ -98,6 +98,11 @@ double MachinePrices::matrix_product_seconds(const PricedProduct& product) const
   return std::max(machine_.device.least_seconds(), latency_ + seconds);
 }
 
+double MachinePrices::peak_seconds(double flops, Precision precision) const {
+  const int number = products_of_[static_cast<size_t>(precision)];
+  return number < 0 ? 0 : flops * products_[static_cast<size_t>(number)].seconds_per_flop;
+}
+
 double MachinePrices::local_seconds(std::string_view family, double bytes, double flops, Precision precision) const {
   double rate = machine_.device.vector_flops, efficiency = 1;
   if (const auto kernel = machine_.device.kernels.find(family); kernel != machine_.device.kernels.end()) {

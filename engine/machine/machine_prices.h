@@ -44,6 +44,9 @@ class MachinePrices {
   // precision nor for a wider one.
   double matrix_product_seconds(const PricedProduct& product) const;
 
+  // flops at the peak rate of products, which a rank has its share of; 0 where no rate is known.
+  double peak_seconds(double flops, Precision precision) const;
+
   // latency + max(bytes / memory rate at that size, flops / vector rate) / efficiency, with the rate and efficiency of
   // the family where the machine has it (KernelRate); likewise.
   double local_seconds(std::string_view family, double bytes, double flops = 0,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
 #include "engine/base/error.h"
 #include "engine/base/plural.h"
@@ -30,13 +31,19 @@ std::vector<int> join_units(const std::vector<int>& below, const std::vector<int
 }  // namespace
 
 std::optional<int64_t> device_limit(const std::vector<Level>& levels) {
-  int64_t devices = 1;
-  for (const Level& level : levels) {
-    if (level.count.empty()) return std::nullopt;
-    devices *= std::reduce(level.count.begin(), level.count.end(), int64_t{0});
-    if (level.count.size() > 1) break;
+  std::optional<int64_t> units = 1;
+  for (const Level& level : levels | std::views::reverse) {
+    if (level.count.empty()) {
+      units.reset();
+    } else if (level.count.size() == 1) {
+      if (units) *units *= level.count[0];
+    } else {
+      const auto known = static_cast<int64_t>(level.count.size());
+      units =
+          std::reduce(level.count.begin(), level.count.begin() + std::min(units.value_or(known), known), int64_t{0});
+    }
   }
-  return devices;
+  return units;
 }
 
 Topology::Topology(const std::vector<Level>& levels, int devices) : device_count_(devices) {

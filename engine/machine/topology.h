@@ -9,8 +9,8 @@
 
 namespace shardscope {
 
-// How many devices levels of these counts have; nothing where the run says it. Example: 8, then 16 nodes: 128; 8, then
-// any: nothing; hosts of 4, 3 and 1: 8.
+// How many devices one unit of the outermost of these levels has; nothing where the run says it. Example: 8, then 16
+// nodes: 128; 8, then any: nothing; hosts of 4, 3 and 1, then any: 8; the same hosts, then 2: 7.
 std::optional<int64_t> device_limit(const std::vector<Level>& levels);
 
 // Where each of a run's devices is: its unit on every level. Units hold consecutive devices.

@@ -66,9 +66,7 @@ double WorkPrices::attention(const Op& op, const ScoreWork& work, std::span<cons
     const double share = stack_.attention.skips_masked ? 1 - work.masked : 1;
     if (machine_->machine().device.kernels.contains(work.kernel))
       return machine_->local_seconds(work.kernel, bytes, flops * share, precision);
-    const ProductRate* rate = find_products(machine_->machine().device, precision);
-    const double products = rate ? flops * share / rate->flops_per_second : 0;
-    return std::max(machine_->local_seconds(work.kernel, bytes), products);
+    return std::max(machine_->local_seconds(work.kernel, bytes), machine_->peak_seconds(flops * share, precision));
   }
   // Bytes of each score. Forward: product writes 2; mask and softmax 2, 2; dropout 2, 2 and its mask 1; product
   // reads 2. Backward: product writes 2; dropout 2, 1, 2; softmax 2, 2, 2; three products read 2 each.

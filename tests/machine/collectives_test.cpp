@@ -299,7 +299,7 @@ class CollectivesTest : public QObject {
     std::iota(all.begin(), all.end(), 0);
     QVERIFY(same(messages(Algorithm::ring, hosts, all), 12 * inside + 3 * across));
     QVERIFY(same(messages(Algorithm::hierarchical, hosts, all), 3 * inside + 3 * across));
-    QVERIFY(same(messages(Algorithm::tree, hosts, all), 2 * inside + 2 * across));
+    QVERIFY(same(messages(Algorithm::tree, hosts, all), 3 * inside + 2 * across));
     QVERIFY(same(messages(Algorithm::direct, hosts, all), across));
     QVERIFY(same(messages(Algorithm::ring, hosts, {0, 1, 4, 5, 6}), 3 * inside + across));
     QVERIFY(same(messages(Algorithm::ring, hosts, {0, 4, 8, 12}), 3 * across));

@@ -226,6 +226,8 @@ class PricesTest : public QObject {
     QCOMPARE(four.memory_bytes(), int64_t{400});
     QVERIFY(same(four.matrix_product_seconds(product), 1e-6 + 2e6 / 2e9));
     QVERIFY(same(sixteen.matrix_product_seconds(product), 2e-6 + 2e6 / 0.5e9));
+    QVERIFY(same(four.peak_seconds(2e6, Precision::f32), 2e6 / 2e9));
+    QVERIFY(same(sixteen.peak_seconds(2e6, Precision::f32), 2e6 / 0.5e9));
     QVERIFY(same(four.local_seconds("", 200), 1e-6 + 200 / 4e9));
     QVERIFY(same(four.local_seconds("", 400), 1e-6 + 400 / 2e9));
     QVERIFY(same(four.transfer_seconds(0, 1, 1e6), 1e6 / 2e9));

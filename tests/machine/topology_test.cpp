@@ -1,6 +1,7 @@
 #include "engine/machine/topology.h"
 
 #include <QTest>
+#include <random>
 
 #include "engine/machine/host_machine.h"
 #include "tests/base/errors_of.h"
@@ -80,6 +81,27 @@ class TopologyTest : public QObject {
     QCOMPARE(limit_of({{4}, {2}}), std::optional<int64_t>(8));
     QCOMPARE(limit_of({{4, 3, 1}, {}}), std::optional<int64_t>(8));
     QCOMPARE(limit_of({{4}, {}}), std::optional<int64_t>());
+    // Of what no unit of the outermost level has, nothing is said how it is reached.
+    QCOMPARE(limit_of({{4, 3, 1}, {2}}), std::optional<int64_t>(7));
+    QCOMPARE(limit_of({{4, 4}, {1}}), std::optional<int64_t>(4));
+    QCOMPARE(limit_of({{2, 2, 2, 2}, {1, 1}, {}}), std::optional<int64_t>(4));
+    QCOMPARE(limit_of({{2}, {3, 1}, {4}}), std::optional<int64_t>(8));
+  }
+
+  // Every device is in the one unit of the outermost level; one more is refused.
+  void as_many_devices_as_there_may_be_are_joined() {
+    std::mt19937 random(1);
+    for (int i = 0; i < 300; ++i) {
+      std::vector<std::vector<int>> counts(1 + random() % 3);
+      for (std::vector<int>& count : counts) {
+        count.resize(1 + random() % 4);
+        for (int& one : count) one = static_cast<int>(1 + random() % 4);
+      }
+      const auto limit = static_cast<int>(*device_limit(levels_of(counts)));
+      const Topology topology(levels_of(counts), limit);
+      QCOMPARE(topology.unit(topology.level_count() - 1, limit - 1), 0);
+      QCOMPARE(code_of(counts, limit + 1), std::string("device_count"));
+    }
   }
 
   void a_run_of_more_devices_than_there_are_is_an_error() {
