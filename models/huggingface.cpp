@@ -176,6 +176,12 @@ std::optional<DType> dtype_of_config(const OptionList& options) {
   return read_decoder(options, 1, errors).dtype;
 }
 
+std::string description_as_it_is(const OptionList& options) {
+  OptionList own = options;
+  std::erase_if(own, [](const auto& option) { return option.first.starts_with("overrides."); });
+  return print_json_line(read_config_document(own).document);
+}
+
 std::vector<std::pair<std::string, Shape>> states_of(const DecoderOptions& decoder) {
   const ModelContext context;
   const Graph graph = build_decoder(decoder, context, length_for(context, decoder), DType::f32);
@@ -242,6 +248,7 @@ ModelDefinition huggingface() {
           huggingface_notes,
           weights_of,
           describe,
+          description_as_it_is,
           dtype_of_config,
           huggingface_alternatives};
 }

@@ -59,6 +59,9 @@ struct ModelDefinition {
     std::vector<std::pair<std::string, Shape>> states = {};  // that a model of this config has, by their names
   };
   Description (*describe)(const OptionList& options, DType parameters) = nullptr;
+  // The text of the description as its file has it, in one line, without what options give in its place. Nullptr: it
+  // has none.
+  std::string (*description)(const OptionList& options) = nullptr;
   // The type that its files say it is meant for; nothing where they do not say. Nullptr: it has no files.
   std::optional<DType> (*dtype)(const OptionList& options) = nullptr;
   // Where options leave to the machine how a network of this context is computed: options that it may be built with as

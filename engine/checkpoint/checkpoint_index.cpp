@@ -127,6 +127,7 @@ int64_t CheckpointIndex::bytes() const {
 std::string write_checkpoint_index(const CheckpointIndex& index) {
   Json json{{"format", format_version}, {"model", index.model},       {"step", index.step},
             {"mesh", index.mesh},       {"run_file", index.run_file}, {"block_bytes", checkpoint_block_bytes}};
+  if (!index.description.empty()) json["description"] = index.description;
   if (index.data) json["data"] = to_json(*index.data);
   for (const CheckpointFile& file : index.files) json["files"].push_back(to_json(file));
   for (const CheckpointState& state : index.states) json["states"].push_back(to_json(state));
@@ -149,8 +150,14 @@ CheckpointIndex parse_checkpoint_index(std::string_view text, const std::string&
     if (json.at("format") != format_version || json.at("block_bytes") != checkpoint_block_bytes) {
       throw damaged("the index is of another version of this program");
     }
-    CheckpointIndex index{
-        json.at("model"), stored_number(json.at("step")), json.at("mesh"), json.at("run_file"), {}, {}, {}};
+    CheckpointIndex index{json.at("model"),
+                          stored_number(json.at("step")),
+                          json.at("mesh"),
+                          json.at("run_file"),
+                          json.value("description", ""),
+                          {},
+                          {},
+                          {}};
     if (json.contains("data")) index.data = data_identity_of(json["data"]);
     for (const Json& file : json.at("files")) index.files.push_back(file_of(file));
     for (const Json& state : json.at("states")) index.states.push_back(state_of(state));

@@ -48,8 +48,9 @@ struct CheckpointIndex {
   std::string model;  // its name in the run file
   // Training steps done. The place in the data, the optimizer's count and the masks of dropout follow from it.
   int64_t step = 0;
-  std::string mesh;      // "data 4 x model 2", for people
-  std::string run_file;  // the text of the run that wrote it
+  std::string mesh;         // "data 4 x model 2", for people
+  std::string run_file;     // the text of the run that wrote it
+  std::string description;  // of the network, as its config.json was; empty: it has none, or it is not known
   std::vector<CheckpointFile> files;
   std::vector<CheckpointState> states;
   std::optional<DataIdentity> data;  // with which it was trained; nothing: written by a version that did not know it

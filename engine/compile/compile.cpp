@@ -65,6 +65,7 @@ std::vector<Error> notes(const ResolvedRun& run, const Graph& graph) {
 TrainingFacts training_facts(const ResolvedRun& run) {
   const ModelDefinition& model = *run.model;
   return {model.name,
+          model.description ? model.description(run.model_options) : "",
           model.weights ? model.weights(run.model_options) : "",
           run.config->steps,
           run.learning_rate,
@@ -165,7 +166,7 @@ Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, bool wh
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made =
         plan.as_written ? lay_out_as_written(problem, scheduling) : lay_out_fastest(problem, scheduling, stop);
-    if (stop.stop_requested()) throw Cancelled{};
+    throw_if_stopped(stop);
     return made;
   });
   Lowered& lowered = laid_out.lowered;

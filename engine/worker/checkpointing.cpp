@@ -230,6 +230,7 @@ void Checkpointing::begin(int64_t done) {
   index_.model = plan_.training.model;
   index_.mesh = mesh_text(plan_.mesh);
   index_.run_file = plan_.run_file;
+  index_.description = plan_.training.description;
   index_.data = data_;
   const auto own = std::ranges::find(index_.files, world_.rank(), &CheckpointFile::rank);
   if (own != index_.files.end()) own_file_ = &*own;

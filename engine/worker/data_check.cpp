@@ -31,7 +31,11 @@ DataIdentity common_identity(const DataIdentity& own, RankExchange& exchange, Co
 
 std::vector<std::string> setting_lines(const CheckpointIndex& index, const Plan& plan, bool with_data_paths) {
   try {
-    return changed_settings(index.run_file, plan.run_file, with_data_paths);
+    std::vector<std::string> lines = changed_settings(index.run_file, plan.run_file, with_data_paths);
+    const std::string& description = plan.training.description;
+    if (index.description.empty() || description.empty()) return lines;
+    std::ranges::move(changed_description(index.description, description), std::back_inserter(lines));
+    return lines;
   } catch (const Failure& failure) {
     return {fmt::format("warning: its run file cannot be compared with this one: {}", failure.what())};
   }

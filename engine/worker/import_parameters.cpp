@@ -141,6 +141,7 @@ void import_parameters(const Plan& plan, const std::string& path, const std::str
   index.model = plan.training.model;
   index.mesh = "1 device";
   index.run_file = plan.run_file;
+  index.description = plan.training.description;
 
   const FileCalls calls;
   CheckpointFolder checkpoints(folder, calls, report);

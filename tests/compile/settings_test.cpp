@@ -67,12 +67,29 @@ class SettingsTest : public QObject {
     QCOMPARE(changes({"data.validation_path=\"\""}), Lines());
     QCOMPARE(changes({"schedule.microbatches=2", "deterministic=true"}),
              (Lines{"schedule.microbatches: 1 -> 2", "deterministic: false -> true"}));
+    // In which types it computes, however that is said.
+    const Lines in_bf16{"precision.compute: \"f32\" -> \"bf16\"", "precision.reduction: \"f32\" -> \"bf16\""};
+    QCOMPARE(changes({"precision.compute=bf16"}), in_bf16);
+    QCOMPARE(changes({"model.compute_dtype=bf16"}), in_bf16);
+    QCOMPARE(changes({"precision=f32"}), Lines());
+    const Lines mixed = changes({"precision=bf16_mixed"});
+    for (const char* line : {"precision.parameters: \"f32\" -> \"bf16\"", "precision.master: none -> \"f32\""})
+      QVERIFY2(std::ranges::find(mixed, line) != mixed.end(), line);
     // By rounding alone, or not at all.
     QCOMPARE(changes({"mesh.data=1", "steps=100000", "sharding.mode=as_written"}), Lines());
     QCOMPARE(changes({"data.path=/elsewhere/tiny_text.txt"}).size(), size_t{1});
     QCOMPARE(changes({"data.path=/elsewhere/tiny_text.txt"}, false), Lines());
     const Lines other = changes({"optimizer.name=sgd"});
     QVERIFY(std::ranges::find(other, "optimizer.name: \"adamw\" -> \"sgd\"") != other.end());
+  }
+
+  void what_changes_in_a_description_of_a_network_is_listed_by_path() {
+    const std::string before = R"({"rope_scaling": {"factor": 8, "type": "linear"}, "rope_theta": 500000})";
+    QCOMPARE(changed_description(before, before), std::vector<std::string>());
+    QCOMPARE(
+        changed_description(before, R"({"rope_scaling": {"factor": 4}, "rope_theta": 500000, "eps": 1})"),
+        (std::vector<std::string>{"config.json rope_scaling.factor: 8 -> 4",
+                                  "config.json rope_scaling.type: \"linear\" -> none", "config.json eps: none -> 1"}));
   }
 
   void every_option_of_a_model_may_be_set_whether_or_not_the_file_names_it() {

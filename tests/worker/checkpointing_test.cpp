@@ -483,6 +483,17 @@ class CheckpointingTest : public QObject {
                                        "changed since it was written: seed: 0 -> 77"}));
   }
 
+  void a_changed_description_of_the_network_is_said() {
+    Run run;
+    Plan plan = small_plan();
+    plan.training.description = R"({"rope_theta": 500000})";
+    run.train(plan, 2);
+    run.options.resume = run.path();
+    plan.training.description = R"({"rope_theta": 10000})";
+    run.train(plan, 3);
+    QVERIFY(run.was_said("changed since it was written: config.json rope_theta: 500000 -> 10000"));
+  }
+
   void a_rank_with_other_data_than_the_run_began_with_says_so() {
     const TextRun run;
     const Plan plan = run.plan();
