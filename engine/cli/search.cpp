@@ -121,23 +121,6 @@ std::string table_of(const std::vector<Found>& list) {
   return table.text();
 }
 
-// Why there is no result.
-std::string nothing_text(const SearchResult& result) {
-  const SearchSpaceCounts& space = result.space;
-  if (space.candidates == 0)
-    return "There is no candidate: no numbers of a strategy split the model and its batch over the devices.\n";
-  if (space.open > 0) {
-    return fmt::format("Nothing was found in the time{}.\n",
-                       result.smallest_refused.empty() ? "" : "; nearest: " + result.smallest_refused);
-  }
-  if (space.illegal == space.candidates)
-    return fmt::format("All candidates were refused, the first: {}\n", result.first_refusal);
-  std::string text = "Nothing is within the limits";
-  if (!result.smallest_refused.empty()) text += "; nearest: " + result.smallest_refused;
-  else if (!result.first_refusal.empty()) text += "; the first that was refused: " + result.first_refusal;
-  return text + (text.ends_with('.') ? "\n" : ".\n");
-}
-
 std::string result_text(const SearchResult& result, const SearchRequest& request) {
   const SearchSpaceCounts& space = result.space;
   std::string text = fmt::format(
@@ -146,7 +129,7 @@ std::string result_text(const SearchResult& result, const SearchRequest& request
       counted(space.candidates, "candidate"), counted(request.devices, "device"), space.too_large, space.too_slow,
       space.dominated, space.planned, space.illegal, space.above_limit);
   text += space.open > 0 ? fmt::format("; {} open when the time was over\n", space.open) : "\n";
-  if (result.fastest.empty()) return text + nothing_text(result);
+  if (result.fastest.empty()) return text + conclusion_of(result, request.objective) + "\n";
   text += "\nFastest\n" + table_of(result.fastest) + "\nFront of step time against memory\n" + table_of(result.front);
   if (result.stopped) text += "\nStopped: this is what was found so far.\n";
   return text + "\n" + conclusion_of(result, request.objective) + "\n";

@@ -43,6 +43,22 @@ std::string refusal_of(const SearchRequest& request, const Candidate& candidate)
   return {};
 }
 
+std::vector<Found> fastest_of(const std::vector<Found>& found, size_t most) {
+  constexpr double rounding = 1e-9;
+  std::vector<Found> fastest;
+  for (const Found& one : found) {
+    if (fastest.size() == most) break;
+    const bool is_repeated = std::ranges::any_of(fastest, [&](const Found& listed) {
+      Candidate reordered = one.candidate;
+      reordered.strategy.order = listed.candidate.strategy.order;
+      return reordered == listed.candidate && one.memory_bytes == listed.memory_bytes &&
+             one.seconds <= listed.seconds * (1 + rounding);
+    });
+    if (!is_repeated) fastest.push_back(one);
+  }
+  return fastest;
+}
+
 std::vector<Found> pareto_front(std::vector<Found> found) {
   std::ranges::sort(found, is_faster);
   std::vector<Found> front;

@@ -12,6 +12,7 @@
 #include <thread>
 #include <tuple>
 
+#include "engine/base/cancelled.h"
 #include "engine/plan/memory_limit.h"
 #include "engine/search/layer_bound.h"
 #include "engine/search/neighbours.h"
@@ -316,7 +317,7 @@ class Search {
     for (int i = 1; i < request_.threads && i < static_cast<int>(count); ++i) helpers.emplace_back(run);
     run();
     helpers.clear();
-    if (stop_.stop_requested()) throw Cancelled{};
+    throw_if_stopped(stop_);
     for (const std::exception_ptr& fault : faults) {
       if (fault) std::rethrow_exception(fault);
     }
@@ -326,7 +327,7 @@ class Search {
   // of the gap.
   double slower_than_needed() const {
     if (request_.budget_seconds && request_.objective != SearchObjective::memory) return best_value();
-    return found_.size() < fastest_count ? std::numeric_limits<double>::infinity() : found_[fastest_count - 1].seconds;
+    return slowest_listed_;
   }
 
   void tighten(std::vector<OpenCandidate> round, SearchLevel level) {
@@ -362,7 +363,7 @@ class Search {
 
   // Whether no plan of these bounds can be on the front or among the fastest.
   bool is_beaten(const Bound& bound) const {
-    if (found_.size() < fastest_count || found_[fastest_count - 1].seconds >= bound.seconds) return false;
+    if (slowest_listed_ >= bound.seconds) return false;
     return std::ranges::any_of(found_, [&](const Found& found) {
       return found.seconds <= bound.seconds && found.memory_bytes <= bound.memory_bytes &&
              (found.seconds < bound.seconds || found.memory_bytes < bound.memory_bytes);
@@ -403,6 +404,9 @@ class Search {
       if (!nearest_ || planned->memory_bytes < nearest_->memory_bytes) nearest_ = *planned;
     } else {
       found_.insert(std::ranges::upper_bound(found_, *planned, is_faster), *planned);
+      if (planned->seconds >= slowest_listed_) return;
+      const std::vector<Found> listed = fastest_of(found_, fastest_count);
+      if (listed.size() == fastest_count) slowest_listed_ = listed.back().seconds;
     }
   }
 
@@ -414,11 +418,10 @@ class Search {
   void finish(double least) {
     least = std::min(least, least_dropped_);
     result_.front = pareto_front(found_);
-    result_.fastest.assign(found_.begin(),
-                           found_.begin() + static_cast<std::ptrdiff_t>(std::min(fastest_count, found_.size())));
+    result_.fastest = fastest_of(found_, fastest_count);
     if (found_.empty()) {
       result_.gap = result_.space.open + result_.space.dropped > 0 ? 1 : 0;
-      if (nearest_) result_.smallest_refused = text_of(nearest_->candidate);
+      result_.nearest = nearest_;
       const auto refused = std::ranges::find_if(record_.plans, [](const auto& one) { return !one.second; });
       if (refused != record_.plans.end())
         result_.first_refusal = refusal_of(request_, all_[static_cast<size_t>(refused->first)]);
@@ -443,9 +446,10 @@ class Search {
   OpenCandidates open_;
   std::set<int> improved_;  // of which all single changes have been tried
   double memory_limit_ = 0, time_limit_ = 0;
-  std::vector<Found> found_;                                        // within the limits, by time
-  std::optional<Found> nearest_;                                    // above them, the smallest
-  double least_dropped_ = std::numeric_limits<double>::infinity();  // value that a dropped candidate could have
+  std::vector<Found> found_;                                         // within the limits, by time
+  double slowest_listed_ = std::numeric_limits<double>::infinity();  // of the fastest, where there are enough
+  std::optional<Found> nearest_;                                     // above them, the smallest
+  double least_dropped_ = std::numeric_limits<double>::infinity();   // value that a dropped candidate could have
   SearchResult result_;
 };
 

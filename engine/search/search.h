@@ -57,12 +57,12 @@ struct SearchSpaceCounts {
 struct SearchResult {
   SearchSpaceCounts space;
   std::vector<Found> front;  // by time: no other within the limits is faster and not larger, or smaller and not slower
-  std::vector<Found> fastest;  // at most ten, the fastest within the limits
+  std::vector<Found> fastest;  // at most ten, the fastest within the limits: fastest_of()
   // How much better than the best by the objective what is open or dropped could be at most, as a share of the best; 0:
   // not at all, though the front is exact only where there are none.
   double gap = 0;
   bool stopped = false;          // on request, before the end
-  std::string smallest_refused;  // where nothing is within the limits: what comes nearest, for people
+  std::optional<Found> nearest;  // where nothing is within the limits: the smallest of what was planned
   std::string first_refusal;     // likewise: why the first one that cannot be planned is refused; empty: none is
 };
 
@@ -84,6 +84,10 @@ bool is_faster(const Found& a, const Found& b);
 
 // Those that no other beats, by time; of equal ones the first.
 std::vector<Found> pareto_front(std::vector<Found> found);
+
+// The first of these, which are sorted by is_faster, at most so many; of those that cost the same and differ in the
+// order of axes alone only the first.
+std::vector<Found> fastest_of(const std::vector<Found>& found, size_t most);
 
 // Why a candidate cannot be planned, its first fault, with the candidate; empty where it can.
 std::string refusal_of(const SearchRequest& request, const Candidate& candidate);

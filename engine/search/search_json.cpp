@@ -4,6 +4,7 @@
 
 #include "engine/config/run_file_keys.h"
 #include "engine/config/write.h"
+#include "engine/search/conclusion.h"
 
 namespace shardscope {
 
@@ -46,7 +47,8 @@ std::string search_json(const SearchResult& result, const SearchRequest& request
                      {"front", front},
                      {"fastest", fastest},
                      {"gap", result.gap},
-                     {"stopped", result.stopped}};
+                     {"stopped", result.stopped},
+                     {"conclusion", conclusion_of(result, request.objective)}};
   return json.dump(1) + '\n';
 }
 

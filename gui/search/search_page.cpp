@@ -308,12 +308,10 @@ void SearchPage::show_state() {
     } else if (running) {
       none_->setText(tr("<b>Planning the first candidates\u2026</b>"));
     } else if (const auto& result = search_.result(); result && !search_.is_stopped()) {
-      const QString nearest = qt(result->smallest_refused).toHtmlEscaped();
+      const QString found = qt(conclusion_of(*result, search_.wish().objective)).toHtmlEscaped();
       none_->setText(result->space.candidates == 0
                          ? tr("<b>No strategy has these numbers</b><br>Allow more values above.")
-                         : tr("<b>Nothing is within the limits</b><br>%1")
-                               .arg(nearest.isEmpty() ? tr("Allow more memory, time or devices.")
-                                                      : tr("Nearest: %1").arg(nearest)));
+                         : tr("<b>Nothing was found</b><br>%1").arg(found));
     } else {
       none_->setText(
           tr("<b>How is this model split best?</b><br>Search plans the strategies of as many devices: data, fsdp, "
@@ -347,7 +345,7 @@ void SearchPage::show_note() {
                .arg(space.too_large + space.too_slow + space.dominated)
                .arg(space.above_limit);
     if (search_.is_stopped()) text += tr("Stopped. ");
-    text += qt(conclusion_of(*result, search_.wish().objective));
+    if (search_.any()) text += qt(conclusion_of(*result, search_.wish().objective));
   } else {
     text = tr("No search was made.");
   }
