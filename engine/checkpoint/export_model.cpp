@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "engine/base/cancelled.h"
 #include "engine/base/output_file.h"
 #include "engine/checkpoint/array_chunks.h"
 #include "engine/checkpoint/array_file.h"
@@ -37,7 +38,8 @@ std::vector<Arrays> files_of(Arrays arrays, int64_t most_bytes) {
   return files;
 }
 
-void write_file(CheckpointReader& checkpoint, Arrays arrays, const ModelExport& how, const std::string& path) {
+void write_file(CheckpointReader& checkpoint, Arrays arrays, const ModelExport& how, const std::string& path,
+                const std::stop_token& stop) {
   std::vector<NamedArray> named;
   for (const ExportedArray& array : arrays) named.push_back({array.name, array.type});
   write_new_file(path, "");
@@ -45,6 +47,7 @@ void write_file(CheckpointReader& checkpoint, Arrays arrays, const ModelExport& 
   std::vector<std::byte> bytes;
   for (size_t i = 0; i < arrays.size(); ++i) {
     for_each_chunk(arrays[i].type, [&](const Box& box) {
+      throw_if_stopped(stop);
       read(checkpoint, arrays[i], how, box, bytes);
       file.write(i, box, bytes);
     });
@@ -84,15 +87,16 @@ void require_same_arrays(const CheckpointIndex& checkpoint, const std::vector<st
   if (!errors.empty()) throw Failure(std::move(errors));
 }
 
-void export_model(CheckpointReader& checkpoint, const std::string& folder, const ModelExport& how) {
+void export_model(CheckpointReader& checkpoint, const std::string& folder, const ModelExport& how,
+                  const std::stop_token& stop) {
   const std::vector<ExportedArray> arrays = exported_arrays(checkpoint.index(), how);
   const std::vector<Arrays> files = files_of(arrays, how.most_bytes);
-  if (files.size() == 1) return write_file(checkpoint, files[0], how, folder + "/model.safetensors");
+  if (files.size() == 1) return write_file(checkpoint, files[0], how, folder + "/model.safetensors", stop);
   nlohmann::ordered_json map = nlohmann::ordered_json::object();
   int64_t bytes = 0;
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, files.size());
-    write_file(checkpoint, files[i], how, folder + "/" + name);
+    write_file(checkpoint, files[i], how, folder + "/" + name, stop);
     for (const ExportedArray& array : files[i]) {
       map[array.name] = name;
       bytes += array.type.bytes();

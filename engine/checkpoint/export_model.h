@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +26,8 @@ void require_same_arrays(const CheckpointIndex& checkpoint, const std::vector<st
 // Files of weights as Hugging Face's transformers reads them: the arrays "params/a/b" of a checkpoint as "a.b", in
 // FOLDER/model.safetensors, or in several files of at most `most_bytes` of arrays (one array is never cut) with
 // FOLDER/model.safetensors.index.json. The folder is there, and has no such files. Throws Failure damaged_checkpoint,
-// unwritable_file.
-void export_model(CheckpointReader& checkpoint, const std::string& folder, const ModelExport& how = {});
+// unwritable_file, and Cancelled when `stop` is requested.
+void export_model(CheckpointReader& checkpoint, const std::string& folder, const ModelExport& how = {},
+                  const std::stop_token& stop = {});
 
 }  // namespace shardscope

@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <utility>
 
+#include "engine/base/cancelled.h"
 #include "engine/base/output_file.h"
 #include "engine/base/path.h"
 #include "engine/base/plural.h"
@@ -19,6 +21,7 @@
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/checkpoint/export_model.h"
 #include "engine/checkpoint/export_parameters.h"
+#include "engine/cli/cancel_on_signal.h"
 #include "engine/cli/checkpoint_table.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
@@ -96,10 +99,14 @@ class TemporaryFile {
     if (descriptor >= 0) file_.reset(::fdopen(descriptor, "r+"));
     if (!file_) fail_to_write(path_, errno);
   }
-  ~TemporaryFile() { ::unlink(path_.c_str()); }
+  ~TemporaryFile() { remove(); }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
+  // What is in it goes with the process then, however that ends.
+  void remove() {
+    if (!path_.empty()) ::unlink(std::exchange(path_, {}).c_str());
+  }
   const std::string& path() const { return path_; }
   std::FILE* file() const { return file_.get(); }
 
@@ -109,15 +116,17 @@ class TemporaryFile {
 };
 
 // By way of a file, since arrays are not written in their order.
-int export_to_standard_output(CheckpointReader& reader) {
-  const TemporaryFile whole;
-  export_parameters(reader, whole.path());
+void export_to_standard_output(CheckpointReader& reader, const std::stop_token& stop) {
+  TemporaryFile whole;
+  export_parameters(reader, whole.path(), stop);
+  whole.remove();
   OutputFile out = open_output(std::string(standard_stream), Existing::overwrite, {});
   std::array<char, 1 << 16> block;
-  while (const size_t count = std::fread(block.data(), 1, block.size(), whole.file()))
+  while (const size_t count = std::fread(block.data(), 1, block.size(), whole.file())) {
+    throw_if_stopped(stop);
     put(out.get(), {block.data(), count}, std::string(standard_stream));
+  }
   close_file(std::move(out), std::string(standard_stream));
-  return exit_ok;
 }
 
 // Files beside config.json and weights that transformers reads of a model's folder: of its tokenizer, and how it
@@ -139,7 +148,7 @@ constexpr const char* kept_files[] = {
 };
 
 // A folder that transformers loads. OUT/ is OUT.
-int export_to_folder(CheckpointReader& reader, const std::string& out) {
+void export_to_folder(CheckpointReader& reader, const std::string& out, const std::stop_token& stop) {
   namespace fs = std::filesystem;
   const std::string folder = without_slashes(out);
   std::error_code ignored;
@@ -154,10 +163,32 @@ int export_to_folder(CheckpointReader& reader, const std::string& out) {
     const fs::path file = fs::path(model.folder) / name;
     if (fs::is_regular_file(file, ignored)) target.add_copy(name, file.string());
   }
-  export_model(reader, target.part(), how);
+  export_model(reader, target.part(), how, stop);
   target.keep();
   if (!is_quiet()) print_lines(fmt::format("{}: the model of step {}\n", folder, reader.index().step));
-  return exit_ok;
+}
+
+void export_to_file(CheckpointReader& reader, const std::string& path, Existing existing, const std::string& out,
+                    const std::stop_token& stop) {
+  WholeFile file(out, existing, files_of(path, reader.index()), exported_layout(reader.index()).bytes());
+  export_parameters(reader, file.part(), stop);
+  file.keep();
+  if (!is_quiet()) print_lines(fmt::format("{}: the parameters of step {}\n", out, reader.index().step));
+}
+
+// Runs until it is done or a signal ends it, after which nothing of it is left.
+template <class Export>
+int until_cancelled(const std::string& out, const Export& run) {
+  const CancelOnSignal cancel;
+  try {
+    run(cancel.token());
+    return exit_ok;
+  } catch (const Cancelled&) {
+  } catch (const Failure&) {
+    if (cancel.first() == 0) throw;  // else a call that the signal interrupted
+  }
+  say(fmt::format("{}: cancelled; nothing was written", out));
+  return exit_by_signal + cancel.first();
 }
 
 void add_parameter_export(CLI::App& command, CommandLine& line) {
@@ -183,14 +214,12 @@ void add_parameter_export(CLI::App& command, CommandLine& line) {
     line.action = [arguments] {
       const std::string path = checkpoint_at(arguments->path);
       CheckpointReader reader(path);
-      if (arguments->huggingface) return export_to_folder(reader, arguments->out);
-      if (arguments->out == standard_stream) return export_to_standard_output(reader);
-      const Existing existing = arguments->force ? Existing::overwrite : Existing::refuse;
-      WholeFile file(arguments->out, existing, files_of(path, reader.index()), exported_layout(reader.index()).bytes());
-      export_parameters(reader, file.part());
-      file.keep();
-      if (!is_quiet()) print_lines(fmt::format("{}: the parameters of step {}\n", arguments->out, reader.index().step));
-      return exit_ok;
+      return until_cancelled(arguments->out, [&](const std::stop_token& stop) {
+        if (arguments->huggingface) return export_to_folder(reader, arguments->out, stop);
+        if (arguments->out == standard_stream) return export_to_standard_output(reader, stop);
+        const Existing existing = arguments->force ? Existing::overwrite : Existing::refuse;
+        export_to_file(reader, path, existing, arguments->out, stop);
+      });
     };
   });
 }

@@ -338,7 +338,8 @@ void add_train(CLI::App& app, CommandLine& line) {
   auto* jsonl = command
                     ->add_option("--jsonl", arguments->outputs.jsonl,
                                  "write one JSON object for each step to this new file, with the keys below")
-                    ->type_name("OUT");
+                    ->type_name("OUT")
+                    ->transform(output_name);
   auto* append = command->add_flag("--append", arguments->outputs.append, "add to the `--jsonl` file where it exists");
   command
       ->add_option("--parameters", arguments->outputs.trained.parameters,

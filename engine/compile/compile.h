@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/cancelled.h"
 #include "engine/compile/plan_request.h"
 #include "engine/config/run_config.h"
 #include "engine/plan/plan.h"
@@ -22,8 +23,6 @@ std::vector<Error> validate(const RunConfig& config);
 // where the model is not what its original's program would compute. The plan has these warnings too. Empty for one that
 // is not legal.
 std::vector<Error> config_warnings(const RunConfig& config);
-
-struct Cancelled {};
 
 // Path, shape and dtype of every parameter of the configured model, in model order. Throws Failure like compile().
 struct ParameterInfo {

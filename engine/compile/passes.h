@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/cancelled.h"
 #include "engine/compile/compile.h"
 
 namespace shardscope {
@@ -18,7 +19,7 @@ class Passes {
 
   template <class Pass>
   auto operator()(std::string_view name, Pass&& pass) {
-    if (stop_.stop_requested()) throw Cancelled{};
+    throw_if_stopped(stop_);
     const auto start = std::chrono::steady_clock::now();
     auto result = pass();
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "engine/base/cancelled.h"
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
 #include "engine/base/path.h"
@@ -118,9 +119,7 @@ void ExportTarget::progress(double share) {
   options_.on_progress(std::clamp(share, 0.0, 1.0));
 }
 
-void ExportTarget::throw_if_cancelled() const {
-  if (options_.stop.stop_requested()) throw Cancelled{};
-}
+void ExportTarget::throw_if_cancelled() const { throw_if_stopped(options_.stop); }
 
 void ExportTarget::keep() {
   throw_if_cancelled();

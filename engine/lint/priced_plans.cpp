@@ -1,5 +1,6 @@
 #include "engine/lint/priced_plans.h"
 
+#include "engine/base/cancelled.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/document_of.h"
 #include "engine/compile/settings.h"
@@ -29,7 +30,7 @@ PricedPlans::PricedPlans(const Plan& plan, const LintChoice& choice, std::stop_t
 }
 
 std::shared_ptr<const PricedPlan> PricedPlans::with(const RunConfig& config, const Settings& settings) {
-  if (stop_.stop_requested()) throw Cancelled{};
+  throw_if_stopped(stop_);
   try {
     RunConfig changed = with_settings(config, settings);
     return changed == config ? nullptr : priced(std::move(changed));

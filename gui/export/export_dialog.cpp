@@ -110,6 +110,8 @@ ExportDialog::ExportDialog(const QString& folder, const QString& name, const QSt
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   const int chosen = last.kind ? kinds_->findData(qt(last.kind->name)) : kinds_->findData("svg");
   kinds_->setCurrentIndex(std::max(chosen, 0));
+  named_ = last.is_named;
+  if (named_) path_->setText(last.path);
   follow_kind();
 }
 
@@ -162,8 +164,8 @@ void ExportDialog::accept() {
 }
 
 ExportWish ExportDialog::wish() const {
-  ExportWish wish{&kind(),         {},        path_->text().trimmed(), {width_->value(), height_->value()},
-                  scale_->value(), overwrite_};
+  ExportWish wish{&kind(),    {},    path_->text().trimmed(), {width_->value(), height_->value()}, scale_->value(),
+                  overwrite_, named_};
   wish.choice.page = pages_->currentText().toStdString();
   return wish;
 }

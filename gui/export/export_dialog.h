@@ -21,10 +21,11 @@ struct ExportWish {
   QSize size{1280, 800};  // of a picture, the least
   int scale = 2;          // of a PNG
   bool overwrite = false;
+  bool is_named = false;  // by a person, in a file that is not written yet: offered again
 };
 
 // Chooses kind, page and place of an export. Kinds that need a measured run are grey without one. The name follows the
-// kind until a person writes one; a file that exists is asked about.
+// kind until a person writes one, which `last` may have; a file that exists is asked about.
 class ExportDialog : public QDialog {
   Q_OBJECT
  public:

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/base/cancelled.h"
 #include "engine/base/error.h"
 #include "engine/compile/compile.h"
 #include "gui/export/clipped_painting.h"
@@ -112,7 +113,7 @@ void write_picture(const QPicture& picture, QSize size, PictureForm form, double
   } catch (const Failure&) {
     if (!stop.stop_requested()) throw;
   }
-  if (stop.stop_requested()) throw Cancelled{};
+  throw_if_stopped(stop);
   if (!file.flush() || file.error() != QFileDevice::NoError) fail(path, file.errorString());
 }
 

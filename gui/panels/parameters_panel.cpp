@@ -98,7 +98,7 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   nothing_->setObjectName("noMatch");
   nothing_->hide();
   for (const int column : {ParameterModel::device_bytes_column, ParameterModel::total_bytes_column})
-    tree_->setColumnWidth(column, 78);
+    tree_->setColumnWidth(column, std::max(78, tree_->header()->sectionSizeHint(column)));
   tree_->setColumnWidth(ParameterModel::dtype_column, 48);
   connect(tree_->header(), &QHeaderView::sectionResized, this, [this] { by_hand_ |= !fitting_; });
   connect(tree_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &ParametersPanel::take_selection);

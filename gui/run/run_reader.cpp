@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/cancelled.h"
 #include "engine/compile/compile.h"
 #include "engine/session/recorded_run.h"
 
@@ -13,7 +14,7 @@ ReadRun read_record(const std::string& folder, const std::stop_token& stop) {
   try {
     auto record = std::make_shared<RunRecord>();
     RecordedRun(folder).replay([&](const Message& message) {
-      if (stop.stop_requested()) throw Cancelled();
+      throw_if_stopped(stop);
       record->add(message);
     });
     record->is_over = true;

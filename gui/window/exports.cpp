@@ -7,6 +7,7 @@
 #include <QFileInfo>
 #include <QMessageBox>
 
+#include "engine/base/cancelled.h"
 #include "engine/base/units.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/file_paths.h"
@@ -192,6 +193,7 @@ void Exports::take(Outcome outcome) {
     return emit reported(tr("Imported %1").arg(imported_));
   }
   if (!outcome.exported) return fail(tr("Nothing was written"), outcome.errors);
+  last_.is_named = false;
   QString text = tr("Exported %1, %2").arg(qt(outcome.exported->path), qt(bytes_text(double(outcome.exported->bytes))));
   for (const std::string& note : outcome.exported->notes) text += ", " + qt(note);
   emit reported(text);
@@ -265,7 +267,7 @@ void Exports::import_specs(const QString& path) {
   imported_into_ = workspace_.document.shared_config();
   work(tr("Importing %1").arg(path), [config = imported_into_, file = path.toStdString()](const std::stop_token& stop) {
     const std::string text = read_file(file);
-    if (stop.stop_requested()) throw Cancelled{};
+    throw_if_stopped(stop);
     return Outcome{{}, with_specs(*config, text, file), {}, false};
   });
 }

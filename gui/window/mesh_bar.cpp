@@ -3,8 +3,10 @@
 #include <QMenu>
 #include <QSignalBlocker>
 #include <algorithm>
+#include <limits>
 
 #include "engine/mesh/device_count.h"
+#include "engine/mesh/mesh.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
@@ -108,7 +110,7 @@ void MeshBar::make_fields() {
             [this, axis] { legal_.request(workspace_.document.shared_config(), axis); });
     box->setObjectName("axis_" + qt(axes[i].name));
     box->setAccessibleName(tr("size of mesh axis %1").arg(qt(axes[i].name)));
-    box->setRange(0, static_cast<int>(LegalSizes::largest));
+    box->setMinimum(0);
     box->setAlignment(Qt::AlignRight);
     label->setBuddy(box);
     guard_field(box);
@@ -145,8 +147,10 @@ void MeshBar::show_config() {
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     const QSignalBlocker block(fields_[i]);
-    fields_[i]->setValue(static_cast<int>(axes[i].size));
-    const int digits = axes[i].size < 1000 ? 0 : 14;
+    const int64_t size = std::min<int64_t>(axes[i].size, std::numeric_limits<int>::max());
+    fields_[i]->setMaximum(static_cast<int>(std::max(size, Mesh::max_devices)));
+    fields_[i]->setValue(static_cast<int>(size));
+    const int digits = size < 1000 ? 0 : size < 100'000 ? 24 : 60;
     fields_[i]->setFixedWidth(compact_ ? 60 + digits : 72);
   }
   for (size_t i = 0; i < axes.size(); ++i)

@@ -5,7 +5,10 @@
 #include <QTemporaryDir>
 #include <QtTest>
 #include <filesystem>
+#include <stop_token>
 
+#include "engine/base/cancelled.h"
+#include "engine/checkpoint/export_model.h"
 #include "engine/checkpoint/export_parameters.h"
 #include "engine/checkpoint/safetensors_reader.h"
 #include "tests/checkpoint/made_checkpoint.h"
@@ -254,6 +257,10 @@ class CheckpointReaderTest : public QObject {
       file.read(array, bytes);
       QVERIFY(bytes == made_values(states, 1).at(name));
     }
+    std::stop_source stop;
+    stop.request_stop();
+    QVERIFY_THROWS_EXCEPTION(Cancelled, export_parameters(reader, out, stop.get_token()));
+    QVERIFY_THROWS_EXCEPTION(Cancelled, export_model(reader, folder.path().toStdString(), {}, stop.get_token()));
   }
 
   void a_file_that_is_no_safetensors_is_refused() {

@@ -81,6 +81,16 @@ class CheckpointTest : public QObject {
     QCOMPARE(shardrun({"checkpoint", "export", saved, exported}).code, 0);
     QVERIFY(bytes_of(exported) == bytes_of(whole));
     QCOMPARE(shardrun({"checkpoint", "export", saved, exported}).code, exit_bad_input);
+    // Nothing of it is left where the reader of a pipe goes away.
+    QVERIFY(QDir(folder.path()).mkdir("temporary"));
+    QProcess piped;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.insert("TMPDIR", folder.filePath("temporary"));
+    piped.setProcessEnvironment(environment);
+    const QString program = QCoreApplication::applicationFilePath();
+    piped.start("sh", {"-c", R"("$0" checkpoint export "$1" - | head -c 10)", program, saved});
+    QVERIFY(!finish(piped).output.isEmpty());
+    QVERIFY(QDir(folder.filePath("temporary")).isEmpty());
   }
 
   void an_ended_run_keeps_where_it_is() {

@@ -90,11 +90,13 @@ class StandardStreamTest : public QObject {
 
   void the_steps_of_a_training_to_it_are_all_that_is_there() {
     const QStringList train = QStringList{"train"} + small + QStringList{"--steps", "3"};
-    const ProgramResult result = shardrun(train + QStringList{"--jsonl", "-"});
-    QVERIFY2(result.code == 0, qPrintable(result.errors));
-    const QStringList lines = result.output_lines();
-    QCOMPARE(lines.size(), 3);
-    for (int i = 0; i < 3; ++i) QCOMPARE(QJsonDocument::fromJson(lines[i].toUtf8()).object()["step"].toInt(-1), i);
+    for (const char* name : {"-", "/dev/stdout"}) {
+      const ProgramResult result = shardrun(train + QStringList{"--jsonl", name});
+      QVERIFY2(result.code == 0, qPrintable(result.errors));
+      const QStringList lines = result.output_lines();
+      QCOMPARE(lines.size(), 3);
+      for (int i = 0; i < 3; ++i) QCOMPARE(QJsonDocument::fromJson(lines[i].toUtf8()).object()["step"].toInt(-1), i);
+    }
     const ProgramResult both = shardrun(train + QStringList{"--jsonl", "-", "--predictions", "-"});
     QCOMPARE(both.code, 2);
     QVERIFY2(both.errors.contains("two outputs of this call"), qPrintable(both.errors));

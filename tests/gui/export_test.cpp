@@ -303,6 +303,31 @@ class ExportTest : public QObject {
     box->close();
   }
 
+  void a_name_that_was_typed_is_offered_again_until_its_file_is_written() {
+    const QString nowhere = "/proc/nowhere/mine.csv", there = folder_.filePath("mine.csv");
+    const auto offered = [&](const QString& next) {
+      QString path;
+      answer<ExportDialog>([&](ExportDialog& dialog) {
+        auto* kinds = dialog.findChild<QComboBox*>("exportKind");
+        kinds->setCurrentIndex(kinds->findData("csv"));
+        auto* field = dialog.findChild<QLineEdit*>("exportPath");
+        path = field->text();
+        if (next.isEmpty()) return dialog.reject();
+        field->selectAll();
+        QTest::keyClicks(field, next);
+        QTest::mouseClick(dialog.findChild<QPushButton*>("exportStart"), Qt::LeftButton);
+      });
+      action(*window_, "export")->trigger();
+      return path;
+    };
+    offered(nowhere);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->findChild<QMessageBox*>("exportFailed"), patience);
+    delete window_->findChild<QMessageBox*>("exportFailed");
+    QCOMPARE(offered(there), nowhere);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy() && QFile::exists(there), patience);
+    QVERIFY(offered("") != there);
+  }
+
   void imported_specs_are_one_edit() {
     const QString file = folder_.filePath("specs.json");
     QFile specs(file);

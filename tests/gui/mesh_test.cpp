@@ -5,6 +5,7 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QPushButton>
+#include <QSpinBox>
 #include <QStandardPaths>
 #include <QTableWidget>
 #include <QTest>
@@ -71,6 +72,18 @@ class MeshTest : public WindowCase {
   }
 
  private slots:
+  void the_size_of_an_axis_is_shown_whatever_it_is() {
+    for (const int64_t size : {int64_t{1}, int64_t{16384}, Mesh::max_devices, int64_t{100'000}}) {
+      RunConfig config = document().config();
+      config.mesh_axes.front().size = size;
+      document().edit(config, "a large mesh");
+      auto* field = window_->findChild<QSpinBox*>("axis_" + QString::fromStdString(config.mesh_axes.front().name));
+      QCOMPARE(field->value(), static_cast<int>(size));
+      const int digits = field->fontMetrics().horizontalAdvance(field->text());
+      QVERIFY(field->findChild<QLineEdit*>()->contentsRect().width() >= digits);
+    }
+  }
+
   void the_network_between_hosts_is_predicted_with_and_one_undoable_edit_and_no_number_is_refused() {
     const RunConfig before = document().config();
     edit_mesh([](QTableWidget* table) {
