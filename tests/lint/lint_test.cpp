@@ -6,6 +6,7 @@
 #include <QTest>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "engine/compile/compile.h"
 #include "engine/compile/file_paths.h"
@@ -141,6 +142,29 @@ class LintTest : public QObject {
     QVERIFY2(text.contains(" a step, and this would still be so"), qPrintable(text));
     static const QRegularExpression time("would (save|cost) \\d[\\d.]{0,4} (\u00b5s|ms|s) a step");
     QVERIFY2(text.contains(time), qPrintable(text));
+  }
+
+  void every_fix_beside_a_strategy_is_of_keys_that_can_be_set() {
+    std::set<std::string> paths;
+    for (const char* preset : {"workshop_gpipe", "nnx_gpt2", "mixtral_tiny"}) {
+      StrategyConfig strategy;
+      (preset == std::string("workshop_gpipe") ? strategy.pipeline : strategy.data) = 3;
+      const SystemPreset& small = system_preset(preset);
+      const RunConfig config = with_settings(with_strategy(system_run(preset, small.small), strategy),
+                                             {"data.batch_size=12", "schedule.microbatches=2"});
+      const Plan plan = compile({config, reference_host()});
+      const LintSubject subject(plan, config);
+      for (const LintRule& rule : lint_rules()) {
+        for (const Fault& fault : find_faults(rule, subject)) {
+          for (const Settings& settings : fault.fixes) {
+            for (const Error& error : errors_of([&] { with_settings(config, settings); }))
+              QVERIFY2(error.code != "unknown_path" && error.code != "contradiction", to_string(error).c_str());
+            for (const std::string& setting : settings) paths.insert(setting.substr(0, setting.find('=')));
+          }
+        }
+      }
+    }
+    QVERIFY(paths.contains("pipeline.layers"));
   }
 
   void an_imbalance_that_no_cut_of_whole_layers_removes_says_so() {
