@@ -15,21 +15,11 @@ namespace {
 
 constexpr const char* none = "none";
 
-NamedOptions with_defaults(NamedOptions section, const std::vector<OptionDefinition>& definitions) {
-  for (const OptionDefinition& definition : definitions) {
-    if (!section.find(definition.name)) section.options.emplace_back(definition.name, definition.default_value);
-  }
-  return section;
-}
-
 // All that is compared.
 JsonNode deciding_settings(RunConfig config, bool with_paths) {
   if (!with_paths)
     config = with_data_paths(std::move(config), [](const std::string&) { return std::string("a path"); });
-  config.model = with_defaults(config.model, option_definitions(config, "model"));
-  config.data = with_defaults(config.data, option_definitions(config, "data"));
-  config.optimizer = with_defaults(config.optimizer, option_definitions(config, "optimizer"));
-  const JsonNode whole = to_run_document(config);
+  const JsonNode whole = to_run_document(with_default_options(config));
   JsonNode settings = JsonNode::object();
   for (const char* key : {"model", "data", "optimizer"}) {
     if (const JsonNode* section = whole.find(key)) settings.add(key, *section);
