@@ -219,6 +219,22 @@ class PlanDifferenceTest : public QObject {
     QVERIFY2(std::abs(both / double(trials) - 0.95) < 0.02, qPrintable(QString::number(both)));
   }
 
+  void a_step_that_a_restart_did_anew_counts_once_as_it_came_last() {
+    ExportSource source;
+    source.plan = std::make_shared<const Plan>(compile({system_run("mintext_mlp", {}), reference_host()}));
+    source.run.emplace();
+    source.run->replay = [](const std::function<void(const Message&)>& take) {
+      for (const int64_t step : {0, 1, 2, 3, 2, 3, 4})
+        take(StepMessage{step, {{"loss", 1.0}}, step == 0 ? 1000.0 : 10.0 * double(step), {}});
+    };
+    const MeanInterval interval = step_interval(source);
+    QCOMPARE(interval.count, int64_t{4});
+    QCOMPARE(interval.mean, 25.0);
+    const RunDifference none = difference_of(source, source);
+    QCOMPARE(none.steps, int64_t{5});
+    QCOMPARE(none.difference_ms.count, interval.count);
+  }
+
   void layers_that_are_alike_have_one_name() {
     QCOMPARE(pattern_of("blocks_12/mlp/w1"), std::string("blocks_*/mlp/w*"));
     QCOMPARE(pattern_of("a/b"), std::string("a/b"));
