@@ -1,5 +1,7 @@
 #include "engine/lint/lint.h"
 
+#include <fmt/format.h>
+
 #include <QDir>
 #include <QFile>
 #include <QRegularExpression>
@@ -165,6 +167,61 @@ class LintTest : public QObject {
       }
     }
     QVERIFY(paths.contains("pipeline.layers"));
+  }
+
+  // The resolver of specs warns of what it leaves whole.
+  void a_vocabulary_is_reported_where_a_rule_splits_it_in_vain_and_nowhere_else() {
+    const std::string two = R"({"axes":{"vocab":["data","model"]}})", one = R"({"axes":{"vocab":"model"}})";
+    const std::vector<std::string> tables{
+        "[]",
+        "[" + one + "]",
+        "[" + two + "]",
+        R"([{"axes":{"mlp":"model","heads":"model"}}])",
+        R"([{"axes":{"mlp":"model","vocab":null}},)" + one + "]",
+        R"([{"axes":{"embed":null}},)" + two + "]",
+        R"([{"names":"**/embed_tokens/weight","spec":["data"]},{"names":"**/q_proj/weight","axes":{"vocab":"model"}}])",
+        R"([{"names":"**/lm_head/weight","axes":{"vocab":["data","model"]}}])",
+        R"([{"axes":{"vocab":"model"},"dimensions":["vocab","embed"]}])",
+        R"([{"axes":{"vocab":"model"},"of":["optimizer"]}])"};
+    int reported = 0;
+    for (const std::string& rules : tables) {
+      for (const char* size : {"252", "254", "255"}) {
+        if (rules.find("embed_tokens") != std::string::npos && size == std::string("255")) continue;
+        const RunConfig config = with_settings(
+            system_run("llama_tiny", {}),
+            {"sharding.mode=as_written", "sharding.rules=" + rules, "model.overrides.vocab_size=" + std::string(size)});
+        const Plan plan = compile({config, reference_host()});
+        const bool is_whole = std::ranges::any_of(plan.warnings, [](const Error& warning) {
+          return warning.code == "replicated" && warning.message.find("'params/") != std::string::npos;
+        });
+        const std::vector<Finding> certain = certain_findings(plan);
+        const auto found = std::ranges::find(certain, "vocabulary", &Finding::rule);
+        QVERIFY2((found != certain.end()) == is_whole, (rules + " " + size).c_str());
+        reported += is_whole;
+      }
+    }
+    QVERIFY(reported > 5);
+  }
+
+  void the_batch_size_and_the_number_of_devices_that_are_named_divide() {
+    static const QRegularExpression named("^data.batch_size=(\\d+), which divides, or (\\d+) devices? ");
+    for (const auto& [rows, fsdp] : std::vector<std::pair<int, int>>{{6, 4}, {4, 2}, {12, 4}, {5, 2}}) {
+      const RunConfig config =
+          with_settings(system_run("llama_tiny", {}),
+                        {fmt::format(R"(mesh.axes=[{{"name":"data","size":4}},{{"name":"fsdp","size":{}}}])", fsdp),
+                         "sharding.mode=as_written", "sharding.in=[]", "sharding.out=[]",
+                         R"(sharding.rules=[{"axes":{"batch":["data","fsdp"]},"of":"inputs"}])",
+                         fmt::format("data.batch_size={}", rows)});
+      const std::vector<Finding> certain = certain_findings(compile({config, reference_host()}));
+      const auto found = std::ranges::find(certain, "indivisible_batch", &Finding::rule);
+      QVERIFY(found != certain.end());
+      const auto match = named.match(QString::fromStdString(found->no_fix));
+      QVERIFY2(match.hasMatch(), found->no_fix.c_str());
+      QCOMPARE(match.captured(1).toInt() % (4 * fsdp), 0);
+      QVERIFY(match.captured(1).toInt() > rows && match.captured(1).toInt() - rows <= 4 * fsdp);
+      QCOMPARE(rows % match.captured(2).toInt(), 0);
+      QVERIFY(match.captured(2).toInt() < 4 * fsdp);
+    }
   }
 
   void an_imbalance_that_no_cut_of_whole_layers_removes_says_so() {
