@@ -14,6 +14,8 @@
 #include "engine/compile/file_paths.h"
 #include "engine/config/strategy.h"
 #include "engine/lint/rules/collective_moves.h"
+#include "engine/lint/what_next.h"
+#include "engine/machine/chosen_machine.h"
 #include "engine/machine/host_machine.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
@@ -221,6 +223,40 @@ class LintTest : public QObject {
       QVERIFY(match.captured(1).toInt() > rows && match.captured(1).toInt() - rows <= 4 * fsdp);
       QCOMPARE(rows % match.captured(2).toInt(), 0);
       QVERIFY(match.captured(2).toInt() < 4 * fsdp);
+    }
+  }
+
+  // Tensor parallelism alone, as a mesh with an axis of one device for the batch and as a strategy.
+  void devices_of_an_axis_across_nodes_are_offered_to_a_batch_that_nothing_splits() {
+    const std::vector<std::string> wide{"model.overrides.num_attention_heads=16",
+                                        "model.overrides.num_key_value_heads=16", "model.overrides.hidden_size=256",
+                                        "data.batch_size=64", "sharding.mode=as_written"};
+    StrategyConfig tensor;
+    tensor.tensor = 16;
+    const RunConfig by_in = with_settings(system_run("llama_tiny", wide),
+                                          {R"(mesh.axes=[{"name":"data","size":1},{"name":"model","size":16}])"});
+    const RunConfig by_rule = with_settings(
+        by_in, {"sharding.in=[]", "sharding.out=[]", R"(sharding.rules[1]={"axes":{"batch":"data"},"of":"inputs"})"});
+    const RunConfig by_strategy = with_strategy(by_in, tensor);
+    for (const RunConfig& config : {by_in, by_rule, by_strategy}) {
+      const Plan plan = compile({config, chosen_machine(R"("dgx_h100")", {})});
+      const std::string batch = config.strategy ? "strategy.data=" : "mesh.axes[0].size=";
+      const auto gives_to_batch = [&](const Settings& settings) {
+        return std::ranges::any_of(settings, [&](const std::string& one) { return one.starts_with(batch); });
+      };
+      for (const char* rule : {"communication", "tensor_across_nodes"}) {
+        const std::vector<Fault> faults = find_faults(*find_lint_rule(rule), LintSubject(plan, config));
+        QCOMPARE(faults.size(), size_t{1});
+        QVERIFY2(std::ranges::any_of(faults[0].fixes, gives_to_batch), rule);
+      }
+      const LintReport report = lint_for(plan, "tensor_across_nodes");
+      const Finding* found = find_rule(report, "tensor_across_nodes");
+      QVERIFY(found && found->fix && gives_to_batch(found->fix->settings));
+      QVERIFY(found->fix->after.seconds < plan.totals.seconds_per_step);
+      const WhatNext next = what_next(plan);
+      QVERIFY(std::ranges::any_of(next.notches, [&](const Notch& notch) {
+        return notch.settings.size() == 2 && notch.settings[1] == batch + "2";
+      }));
     }
   }
 
