@@ -107,21 +107,12 @@ Json runs_json(const RunDifference& runs) {
       {"steps", runs.steps}, {"difference", interval_json(runs.difference_ms)}, {"metrics", metrics}, {"times", times}};
 }
 
-std::vector<double> step_times(const ExportSource& source) {
-  std::vector<double> times;
-  source.run->replay([&](const Message& message) {
-    if (const StepMessage* step = std::get_if<StepMessage>(&message)) times.push_back(step->step_ms);
-  });
-  if (times.size() > 1) times.erase(times.begin());
-  return times;
-}
-
 }  // namespace
 
 DiffReport diff_report(const ExportSource& before, const ExportSource& after) {
   DiffReport report{difference_of(*before.plan, *after.plan), {}, {}, {}};
-  if (before.run) report.before_ms = mean_interval(step_times(before));
-  if (after.run) report.after_ms = mean_interval(step_times(after));
+  if (before.run) report.before_ms = step_interval(before);
+  if (after.run) report.after_ms = step_interval(after);
   if (before.run && after.run) report.runs = difference_of(before, after);
   return report;
 }

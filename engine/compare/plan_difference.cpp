@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "engine/base/path.h"
-#include "engine/config/json_document.h"
+#include "engine/compile/document_of.h"
+#include "engine/compile/settings.h"
 #include "engine/config/place.h"
+#include "engine/config/run_document.h"
 
 namespace shardscope {
 namespace {
@@ -31,20 +34,38 @@ void flatten(const JsonNode& node, const std::string& path, std::map<std::string
   }
 }
 
+// What a run file says by path, and what all keys of its sections mean, said or not.
+struct FileValues {
+  std::map<std::string, std::string> said, whole;
+
+  explicit FileValues(const Plan& plan) {
+    flatten(read_json(plan.run_file, ""), "", said);
+    flatten(to_whole_run_document(with_default_options(document_of(plan))), "", whole);
+  }
+  // Empty where the file has nothing there, and no default.
+  std::string at(const std::string& path) const {
+    if (const auto value = said.find(path); value != said.end()) return value->second;
+    const auto value = whole.find(path);
+    return value == whole.end() || value->second == "null" || value->second == R"("")" ? "" : value->second;
+  }
+};
+
+// A whole number in place of a real one says the same.
+std::string without_fraction(const std::string& value) {
+  return value.ends_with(".0") ? value.substr(0, value.size() - 2) : value;
+}
+
 std::vector<PlanDifference::Setting> settings_of(const Plan& before, const Plan& after) {
-  std::map<std::string, std::string> first, second;
-  flatten(read_json(before.run_file, ""), "", first);
-  flatten(read_json(after.run_file, ""), "", second);
+  const FileValues first(before), second(after);
+  std::set<std::string> paths;
+  for (const FileValues* values : {&first, &second}) {
+    for (const auto& [path, value] : values->said) paths.insert(path);
+  }
   std::vector<PlanDifference::Setting> list;
-  for (const auto& [path, value] : first) {
-    const auto other = second.find(path);
-    if (other == second.end()) list.push_back({path, value, ""});
-    else if (other->second != value) list.push_back({path, value, other->second});
+  for (const std::string& path : paths) {
+    PlanDifference::Setting setting{path, first.at(path), second.at(path)};
+    if (without_fraction(setting.before) != without_fraction(setting.after)) list.push_back(std::move(setting));
   }
-  for (const auto& [path, value] : second) {
-    if (!first.contains(path)) list.push_back({path, "", value});
-  }
-  std::ranges::stable_sort(list, {}, &PlanDifference::Setting::path);
   return list;
 }
 

@@ -13,7 +13,7 @@ namespace shardscope {
 struct PlanDifference {
   struct Setting {
     std::string path;           // in the run file
-    std::string before, after;  // as JSON; empty: it is not there
+    std::string before, after;  // as JSON, the default where the file does not say it; empty: there is none
   };
   struct Layout {
     std::string array;

@@ -122,12 +122,12 @@ MeanInterval difference_interval(const std::vector<double>& first, const std::ve
   return interval;
 }
 
+MeanInterval step_interval(const ExportSource& source) { return mean_interval(warm_times(steps_of(source))); }
+
 RunDifference difference_of(const ExportSource& before, const ExportSource& after) {
   RunDifference difference;
   const std::map<int64_t, StepMessage> first = steps_of(before), second = steps_of(after);
   compare_metrics(first, second, difference);
-  difference.before_ms = mean_interval(warm_times(first));
-  difference.after_ms = mean_interval(warm_times(second));
   difference.difference_ms = difference_interval(warm_times(first), warm_times(second));
   const std::map<std::string, Measured> one = measured_causes(before), other = measured_causes(after);
   if (one.empty() || other.empty()) return difference;

@@ -20,6 +20,10 @@ MeanInterval mean_interval(const std::vector<double>& values);
 // second - first, by Welch's t; the interval needs two values of each.
 MeanInterval difference_interval(const std::vector<double>& first, const std::vector<double>& second);
 
+// Of a recorded run's steps, in ms, without the first, which warms up. A step that a restart did anew counts once, as
+// it came last.
+MeanInterval step_interval(const ExportSource& source);
+
 // What two recorded runs measured.
 struct RunDifference {
   struct Metric {
@@ -34,10 +38,10 @@ struct RunDifference {
     double waited_before = 0, waited_after = 0;
   };
 
-  int64_t steps = 0;                                // that both have
-  std::vector<Metric> metrics;                      // in the order of the first run's
-  MeanInterval before_ms, after_ms, difference_ms;  // step times without the first step, which warms up
-  std::vector<Time> times;                          // those that changed most first; empty where a run has no trace
+  int64_t steps = 0;            // that both have
+  std::vector<Metric> metrics;  // in the order of the first run's
+  MeanInterval difference_ms;   // of the times that step_interval() gives
+  std::vector<Time> times;      // those that changed most first; empty where a run has no trace
 };
 RunDifference difference_of(const ExportSource& before, const ExportSource& after);
 

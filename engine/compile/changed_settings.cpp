@@ -17,13 +17,6 @@ namespace {
 
 constexpr const char* none = "none";
 
-NamedOptions with_defaults(NamedOptions section, const std::vector<OptionDefinition>& definitions) {
-  for (const OptionDefinition& definition : definitions) {
-    if (!section.find(definition.name)) section.options.emplace_back(definition.name, definition.default_value);
-  }
-  return section;
-}
-
 JsonNode types_of(const RunConfig& config) {
   std::vector<Error> contradictions;
   const TrainingTypes types = training_types(config.precision, compute_dtype(config.model.options), contradictions);
@@ -42,9 +35,7 @@ JsonNode types_of(const RunConfig& config) {
 JsonNode deciding_settings(RunConfig config, bool with_paths) {
   if (!with_paths)
     config = with_data_paths(std::move(config), [](const std::string&) { return std::string("a path"); });
-  config.model = with_defaults(config.model, option_definitions(config, "model"));
-  config.data = with_defaults(config.data, option_definitions(config, "data"));
-  config.optimizer = with_defaults(config.optimizer, option_definitions(config, "optimizer"));
+  config = with_default_options(std::move(config));
   const JsonNode whole = to_run_document(config);
   JsonNode settings = JsonNode::object();
   for (const char* key : {"model", "data", "optimizer"}) {

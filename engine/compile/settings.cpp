@@ -1,6 +1,7 @@
 #include "engine/compile/settings.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/compile/training_graph.h"
 #include "engine/config/override.h"
@@ -83,6 +84,17 @@ std::vector<OptionDefinition> offered_options(const RunConfig& config, const std
     return std::ranges::find(idle, option.name) != idle.end() && !config.optimizer.find(option.name);
   });
   return offered;
+}
+
+RunConfig with_default_options(RunConfig config) {
+  for (const auto& [name, section] :
+       {std::pair{"model", &config.model}, {"data", &config.data}, {"optimizer", &config.optimizer}}) {
+    for (const OptionDefinition& option : option_definitions(config, name)) {
+      if (!option.is_open && !section->find(option.name))
+        section->options.emplace_back(option.name, option.default_value);
+    }
+  }
+  return config;
 }
 
 RunConfig with_settings(const RunConfig& config, const std::vector<std::string>& assignments) {

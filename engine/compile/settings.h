@@ -17,6 +17,8 @@ RunConfig with_settings(const RunConfig& config, const std::vector<std::string>&
 // The hyperparameters that the model, data kind or optimizer of the config has (`section` is "model", "data" or
 // "optimizer"); none where it is not known.
 std::vector<OptionDefinition> option_definitions(const RunConfig& config, const std::string& section);
+// The config with all of them but the open ones: at their defaults where it does not give them.
+RunConfig with_default_options(RunConfig config);
 // Those to offer to a person: without the arguments of other schedules than the optimizer's, which say nothing, unless
 // the config has them.
 std::vector<OptionDefinition> offered_options(const RunConfig& config, const std::string& section);

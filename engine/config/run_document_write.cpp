@@ -14,6 +14,14 @@ ShardingConfig strategy_default() {
   return sharding;
 }
 
+// Of a pipeline the strategy says all but the layers of its model chunks.
+void keep_layers(JsonNode& document, const PipelineConfig& pipeline, bool all) {
+  JsonNode* section = document.find("pipeline");
+  if (!section) return;
+  if (pipeline.layers.empty() && !all) return document.remove("pipeline");
+  for (const char* key : {"axis", "schedule", "chunks"}) section->remove(key);
+}
+
 // Without what the strategy says in its place.
 void remove_said(JsonNode& document, const RunConfig& rest, bool all) {
   if (!all && rest.sharding == strategy_default()) document.remove("sharding");
@@ -22,14 +30,13 @@ void remove_said(JsonNode& document, const RunConfig& rest, bool all) {
   if (schedule && (is_default || rest.strategy->microbatch_size > 0)) schedule->remove("microbatches");
   if (schedule && (is_default || !rest.strategy->recompute.empty())) schedule->remove("rematerialise");
   if (rest.mesh_devices.empty()) document.remove("mesh");
-  if (rest.pipeline == PipelineConfig{}) document.remove("pipeline");
+  keep_layers(document, rest.pipeline, all);
 }
 
 JsonNode document_of(const RunConfig& config, bool all) {
   const std::optional<RunConfig> rest = without_expansion(config);
   RunConfig written = rest.value_or(config);
   if (rest && !rest->mesh_devices.empty()) written.mesh_axes = config.mesh_axes;
-  if (rest && rest->pipeline != PipelineConfig{}) written.pipeline = config.pipeline;
   if (!rest) written.strategy.reset();
   const bool has_optimizer = !written.optimizer.name.empty();
   if (!has_optimizer) written.optimizer = {};

@@ -14,8 +14,9 @@ namespace shardscope {
 //                  file that it leads to, and refused where that is outside the folder (link_outside)
 //   machine.json   the machine for which the plan was made
 //   plan.json      {"version": "0.1.0", "plan_hash": "8f3c...", "ranks": 8}
-//   train.sh       trains on one machine, or on those of --hosts; clients connect to the folder's `socket`, or
-//                  where its path is too long for one, to another that is said
+//   hosts          those of the run file, with the ranks of each; this machine alone where it names none
+//   train.sh       trains on those hosts, or on those of --hosts; clients connect to the folder's `socket`, or where
+//                  its path is too long for one, to another that is said
 //   mpirun.sh      trains under plain mpirun on the hosts that `hosts` lists; nobody can watch it
 //   job.sbatch     trains in an allocation of Slurm (kind slurm) of the nodes, CPUs, memory and time that the plan asks
 //                  for, with checkpoints in checkpoints/; where time runs out it ends the run and queues the job again

@@ -143,19 +143,26 @@ std::string with(std::string_view text, std::string_view word, const std::string
   return std::string(text.substr(0, at)) + value + std::string(text.substr(at + word.size()));
 }
 
+std::string hosts_text(const HeadlessFacts& facts) {
+  return facts.hosts.empty() ? "this machine" : host_list_text(facts.hosts);
+}
+
 }  // namespace
 
 std::string hosts_file(const HeadlessFacts& facts) {
+  std::string lines;
+  for (const HostRanks& host : facts.hosts) lines += fmt::format("{} slots={}\n", host.name, host.ranks);
+  if (lines.empty()) lines = fmt::format("localhost slots={}\n", facts.ranks);
   return fmt::format(
       "# A host a line, and how many of the run's {} it takes. Each needs shardrun and this folder at the same paths.\n"
-      "localhost slots={}\n",
-      counted(facts.ranks, "rank"), facts.ranks);
+      "{}",
+      counted(facts.ranks, "rank"), lines);
 }
 
 std::string train_script(const HeadlessFacts& facts) {
-  return fmt::format("#!/bin/sh\n# Trains {} on {} of this machine, or of --hosts h0:4,h1:4.\n{}{}{}{}exec {}\n",
-                     facts.model, counted(facts.ranks, "rank"), own_folder, check_first, find_given, choose_socket,
-                     train);
+  return fmt::format("#!/bin/sh\n# Trains {} on {} of {}, or of --hosts h0:4,h1:4.\n{}{}{}{}exec {}\n", facts.model,
+                     counted(facts.ranks, "rank"), hosts_text(facts), own_folder, check_first, find_given,
+                     choose_socket, train);
 }
 
 std::string mpirun_script(const HeadlessFacts& facts) {
@@ -204,7 +211,7 @@ std::string headless_readme(const HeadlessFacts& facts, bool with_slurm) {
       R"sh(A run of Shardscope, to be trained elsewhere: {0} on {1} rank{2}.
 
   ./train.sh --check     verifies that this machine's shardrun makes the very plan that was exported
-  ./train.sh             verifies, and trains on this machine; --hosts h0:4,h1:4 on several
+  ./train.sh             verifies, and trains on {5}; --hosts h0:4,h1:4 on {6}
   ./mpirun.sh            the same under plain mpirun, on the hosts that the file `hosts` lists
 {3}
 What else is given to them goes to `shardrun train`: --jsonl FILE, --checkpoint FOLDER, --record FOLDER, ...
@@ -224,7 +231,7 @@ mpirun.sh opens no socket: such a run cannot be watched, but with --record FOLDE
             "                         adds to its --jsonl file then, and records to a folder of its own each time: of\n"
             "                         --record DIR to DIR, DIR.2, DIR.3, ...\n"
           : "",
-      with_slurm ? " or job.sbatch" : "");
+      with_slurm ? " or job.sbatch" : "", hosts_text(facts), facts.hosts.empty() ? "several" : "others");
 }
 
 }  // namespace shardscope

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/config/host_list.h"
+
 namespace shardscope {
 
 // The texts of a headless run's folder (engine/export/headless.h).
@@ -16,6 +18,9 @@ struct HeadlessFacts {
   int64_t steps = 0;        // of the whole run
   double step_seconds = 0;  // predicted
   bool trains = true;       // else it has nothing to keep in checkpoints
+
+  // That the run file names; empty: the machine that it is started on.
+  std::vector<HostRanks> hosts = {};
 };
 
 std::string hosts_file(const HeadlessFacts& facts);

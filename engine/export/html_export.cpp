@@ -67,7 +67,7 @@ std::string strategy_chapter(const Plan& plan) {
     if (roles.empty()) roles.push_back(axis.splits_values ? "activations" : "nothing");
     const std::string level = axis.level < 0 ? "" : plan.machine.levels[static_cast<size_t>(axis.level)].name;
     axes.push_back({axis.name, std::to_string(axis.size), fmt::format("{}", fmt::join(roles, ", ")), level,
-                    seconds_text(axis.seconds), bytes_text(axis.wire_bytes)});
+                    seconds_text(axis.exposed_seconds), bytes_text(axis.wire_bytes)});
   }
   std::string text =
       html_table({{"Mesh axis"}, {"Devices", true}, {"Splits"}, {"Level"}, {"Exposed", true}, {"Sent", true}}, axes);

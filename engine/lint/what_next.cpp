@@ -14,10 +14,13 @@ namespace shardscope {
 namespace {
 
 void add_mesh_notches(const LintSubject& subject, std::vector<Settings>& notches) {
+  const std::vector<AxisSize> besides = sizes_besides(subject, {"data", "fsdp", "tensor"});
   for (const AxisUse& from : subject.axes) {
+    if (from.size % 2 != 0) continue;
     for (const AxisUse& to : subject.axes) {
-      if (from.axis != to.axis && from.size % 2 == 0) notches.push_back(moved_factor(subject, from.axis, to.axis, 2));
+      if (from.axis != to.axis) notches.push_back(moved_factor(subject, from.axis, to.axis, 2));
     }
+    for (const AxisSize& to : besides) notches.push_back(moved_factor(subject, from.axis, to, 2));
   }
   for (size_t axis = 1; axis < subject.axes.size(); ++axis) {
     std::vector<AxisIndex> order;

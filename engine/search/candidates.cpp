@@ -200,7 +200,16 @@ bool divides_all(int64_t degree, const std::vector<int64_t>& sizes) {
 }
 
 const std::vector<std::string>& strategy_schedules() {
-  static const std::vector<std::string> schedules = {"1f1b", "gpipe", "zero_bubble"};
+  static const std::vector<std::string> schedules = [] {
+    StrategyConfig plain, virtual_stages;
+    virtual_stages.virtual_stages = 2;
+    std::vector<std::string> names{pipeline_schedule(plain)};
+    for (const PipelineSchedule& schedule : all_schedules()) {
+      if (schedule.name != names.front() && schedule.name != pipeline_schedule(virtual_stages))
+        names.push_back(schedule.name);
+    }
+    return names;
+  }();
   return schedules;
 }
 

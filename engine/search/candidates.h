@@ -19,7 +19,8 @@ struct ModelLimits {
 };
 ModelLimits model_limits(const RunConfig& config);
 
-// That a strategy's pipeline_schedule may name; with virtual stages 1f1b is the interleaved one.
+// That a strategy's pipeline_schedule may name, the usual one first: all of the registry but the interleaved one, which
+// 1f1b is with virtual stages.
 const std::vector<std::string>& strategy_schedules();
 
 // Values that a number of the strategy, or `mode`, may have: {"tensor": {"8"}}.

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/base/error.h"
+#include "engine/compile/settings.h"
 #include "engine/config/run_document.h"
 #include "gui/document/text.h"
 
@@ -33,32 +34,51 @@ void list(const JsonNode& node, const std::string& path, std::vector<Setting>& s
 }
 
 // What no file can say (a number that is not finite, say) is compared as far as it can be.
-std::vector<Setting> settings_of(const RunConfig& config) {
+std::vector<Setting> settings_of(const RunConfig& config, JsonNode (*to_document)(const RunConfig&) = to_run_document) {
   std::vector<Setting> settings;
   try {
-    list(to_run_document(config), "", settings);
+    list(to_document(config), "", settings);
   } catch (const Failure& failure) {
     settings.push_back({to_string(failure.errors().front().place), failure.errors().front().message});
   }
   return settings;
 }
 
+using Values = std::map<std::string, std::string>;
+
+Values values_of(const std::vector<Setting>& settings) {
+  Values values;
+  for (const Setting& setting : settings) values[setting.path] = setting.value;
+  return values;
+}
+
+// All keys of its sections, those at their defaults, too.
+Values meant_by(const RunConfig& config) {
+  Values values = values_of(settings_of(with_default_options(config), to_whole_run_document));
+  std::erase_if(values, [](const auto& entry) { return entry.second == "null" || entry.second == R"("")"; });
+  return values;
+}
+
+std::string value_at(const std::string& path, const Values& said, const Values& meant) {
+  if (const auto value = said.find(path); value != said.end()) return value->second;
+  const auto value = meant.find(path);
+  return value == meant.end() ? std::string() : value->second;
+}
+
 }  // namespace
 
 std::vector<SettingDifference> differences(const RunConfig& before, const RunConfig& after) {
-  const std::vector<Setting> old = settings_of(before);
-  std::map<std::string, std::string> now;
-  std::vector<Setting> added = settings_of(after);
-  for (const Setting& setting : added) now[setting.path] = setting.value;
+  const std::vector<Setting> old = settings_of(before), added = settings_of(after);
+  const Values was = values_of(old), now = values_of(added), meant_before = meant_by(before),
+               meant_after = meant_by(after);
   std::vector<SettingDifference> list;
-  for (const Setting& setting : old) {
-    const auto found = now.find(setting.path);
-    const std::string value = found == now.end() ? "" : found->second;
-    if (value != setting.value) list.push_back({qt(setting.path), qt(setting.value), qt(value)});
-    if (found != now.end()) now.erase(found);
+  const auto compare = [&](const Setting& setting, const std::string& from, const std::string& to) {
+    if (from != to) list.push_back({qt(setting.path), qt(from), qt(to)});
+  };
+  for (const Setting& setting : old) compare(setting, setting.value, value_at(setting.path, now, meant_after));
+  for (const Setting& setting : added) {
+    if (!was.contains(setting.path)) compare(setting, value_at(setting.path, was, meant_before), setting.value);
   }
-  for (const Setting& setting : added)
-    if (now.contains(setting.path)) list.push_back({qt(setting.path), {}, qt(setting.value)});
   return list;
 }
 

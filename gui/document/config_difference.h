@@ -8,7 +8,7 @@
 
 namespace shardscope {
 
-// One setting that two run files say differently, as the file says it; empty: it does not say it.
+// One setting that two run files say differently, the default where a file does not say it; empty: there is none.
 struct SettingDifference {
   QString setting;  // "mesh.axes[0].size"; of files that are compared by lines "line 12"
   QString before, after;

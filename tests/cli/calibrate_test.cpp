@@ -54,6 +54,34 @@ class CalibrateTest : public QObject {
     QCOMPARE(QDir(folder_.path()).entryList(QDir::Files), before);
   }
 
+  void the_document_shows_what_its_rows_print() {
+    const QString chapter = QString::fromUtf8(read(SHARDSCOPE_SOURCE_DIR "/docs/predictions.md"))
+                                .section("## A cluster of your own\n", 1)
+                                .section("\n## ", 0, 0);
+    const QStringList lines = chapter.split('\n');
+    const auto block = [&](const QString& first) {
+      QStringList found;
+      for (qsizetype line = lines.indexOf(QRegularExpression("^    " + first + ".*")); line >= 0 && line < lines.size();
+           ++line) {
+        if (!lines[line].isEmpty() && !lines[line].startsWith("    ")) break;
+        found += lines[line].mid(4);
+      }
+      return found.join('\n').trimmed();
+    };
+    const QString rows = block("kind,"), printed = block("Row ");
+    QVERIFY(!rows.isEmpty() && !printed.isEmpty());
+    QVERIFY(QDir(folder_.path()).mkdir("document"));
+    write("document/rows.csv", rows.toUtf8() + '\n');
+    const ProgramResult result = shardrun({"calibrate", "--machine", "dgx_h100", "--from", path("document/rows.csv")});
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+    QStringList expected = printed.split('\n'), actual = QString(result.output).remove(path("document/")).split('\n');
+    for (QStringList* texts : {&expected, &actual}) {
+      for (QString& text : *texts) text = text.simplified();
+      texts->removeAll(QString());
+    }
+    QCOMPARE(actual, expected);
+  }
+
   void the_new_file_is_a_machine_that_predicts_the_rows() {
     const QString out = path("fitted.json");
     const ProgramResult result = calibrate({"--machine", "dgx_h100", "--out", out});

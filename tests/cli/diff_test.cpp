@@ -94,6 +94,21 @@ class DiffTest : public QObject {
     QVERIFY(!text.output.contains("+-") && !text.output.contains("faster") && !text.output.contains("slower"));
   }
 
+  void steps_that_a_restart_did_anew_count_once() {
+    const QString one = record("restarted", {});
+    QVERIFY2(QFileInfo(one).isDir(), qPrintable(one));
+    QByteArray again;
+    for (const QByteArray& line : content(one + "/messages.jsonl").split('\n')) {
+      if (line.contains("\"message\":\"step\"")) again += line + '\n';
+    }
+    QFile messages(one + "/messages.jsonl");
+    QVERIFY(messages.open(QIODevice::Append) && messages.write(again) > 0);
+    messages.close();
+    const QJsonObject measured = json(shardrun({"diff", one, one, "--json"}))["measured"].toObject();
+    QCOMPARE(measured["steps"].toInt(), 6);
+    for (const char* mean : {"before", "after", "difference"}) QCOMPARE(measured[mean]["count"].toInt(), 5);
+  }
+
   void arrays_that_differ_otherwise_are_not_behind_one_name() {
     const QString other = folder_.filePath("dot2.json");
     QJsonObject run = json({0, QString::fromUtf8(content(preset("logical_dot_relu_dot"))), {}});

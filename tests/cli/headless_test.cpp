@@ -119,6 +119,20 @@ class HeadlessTest : public QObject {
     }
   }
 
+  void a_folder_names_the_hosts_of_its_run_and_without_them_this_machine() {
+    const QList<std::pair<QStringList, QByteArray>> cases = {{{}, "\nlocalhost slots=2\n"},
+                                                             {{"--hosts", "a:1,b:1"}, "\na slots=1\nb slots=1\n"},
+                                                             {{"--set", "hosts=a,b"}, "\na slots=1\nb slots=1\n"}};
+    for (const auto& [options, lines] : cases) {
+      const QString out = path(QString("hosts_%1").arg(options.join('_')));
+      hand_out("headless", out, 4, options);
+      QVERIFY2(bytes_of(out + "/hosts").endsWith(lines), bytes_of(out + "/hosts").constData());
+      const char* where = options.isEmpty() ? "this machine" : "a:1,b:1";
+      QVERIFY2(bytes_of(out + "/train.sh").contains(QByteArray(" on 2 ranks of ") + where + ", "), where);
+      QVERIFY2(bytes_of(out + "/README.txt").contains(QByteArray("trains on ") + where + ";"), where);
+    }
+  }
+
   void data_that_a_run_reads_go_with_it() {
     const QString out = path("text");
     const QStringList settings = {"--set", "model.seq_len=16", "--set", "model.embed_dim=32",

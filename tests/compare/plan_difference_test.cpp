@@ -5,6 +5,7 @@
 #include <QTest>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "engine/base/path.h"
 #include "engine/compare/run_difference.h"
@@ -132,7 +133,33 @@ class PlanDifferenceTest : public QObject {
     QCOMPARE(difference.settings[0].before, std::string("32"));
     QCOMPARE(difference.settings[0].after, std::string("8"));
     QCOMPARE(difference.settings[1].path, std::string("sharding.zero.stage"));
-    QVERIFY(difference.settings[1].before.empty());
+    QCOMPARE(difference.settings[1].before, std::string("0"));
+    QCOMPARE(difference.settings[1].after, std::string("1"));
+  }
+
+  void what_a_run_file_leaves_out_is_compared_at_its_default() {
+    const std::vector<std::tuple<std::string, std::string, std::string>> cases{
+        {"schedule.microbatches", "1", "2"},
+        {"schedule.overlap", R"("auto")", R"("off")"},
+        {"schedule.rematerialise", R"("none")", R"("full")"},
+        {"optimizer.b1", "0.9", "0.95"},
+        {"deterministic", "true", "false"},
+        {"sharding.memory_limit_mib", "", "4096"}};
+    const Plan plain = compile({system_run("tiny_lm_dp", {}), reference_host()});
+    for (const auto& [path, standard, other] : cases) {
+      std::string value = other;
+      std::erase(value, '"');
+      const std::string own = path + "=" + value;
+      const Plan changed = compile({system_run("tiny_lm_dp", {own}), reference_host()});
+      for (const bool is_turned : {false, true}) {
+        const PlanDifference difference = is_turned ? difference_of(changed, plain) : difference_of(plain, changed);
+        QCOMPARE(difference.settings.size(), size_t{1});
+        const PlanDifference::Setting& line = difference.settings.front();
+        QCOMPARE(line.path, path);
+        QCOMPARE(is_turned ? line.after : line.before, standard);
+        QCOMPARE(is_turned ? line.before : line.after, other);
+      }
+    }
   }
 
   void every_array_whose_sharding_differs_is_in_a_line_of_that_difference() {
@@ -190,6 +217,22 @@ class PlanDifferenceTest : public QObject {
     }
     QVERIFY2(std::abs(inside / double(trials) - 0.95) < 0.02, qPrintable(QString::number(inside)));
     QVERIFY2(std::abs(both / double(trials) - 0.95) < 0.02, qPrintable(QString::number(both)));
+  }
+
+  void a_step_that_a_restart_did_anew_counts_once_as_it_came_last() {
+    ExportSource source;
+    source.plan = std::make_shared<const Plan>(compile({system_run("mintext_mlp", {}), reference_host()}));
+    source.run.emplace();
+    source.run->replay = [](const std::function<void(const Message&)>& take) {
+      for (const int64_t step : {0, 1, 2, 3, 2, 3, 4})
+        take(StepMessage{step, {{"loss", 1.0}}, step == 0 ? 1000.0 : 10.0 * double(step), {}});
+    };
+    const MeanInterval interval = step_interval(source);
+    QCOMPARE(interval.count, int64_t{4});
+    QCOMPARE(interval.mean, 25.0);
+    const RunDifference none = difference_of(source, source);
+    QCOMPARE(none.steps, int64_t{5});
+    QCOMPARE(none.difference_ms.count, interval.count);
   }
 
   void layers_that_are_alike_have_one_name() {

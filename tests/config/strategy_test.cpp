@@ -193,6 +193,23 @@ class StrategyTest : public QObject {
     }
   }
 
+  void layers_are_settings_beside_a_strategy_and_keep_no_number_of_it() {
+    const char* const layers = R"("pipeline": {"layers": [3, 1]},)";
+    const RunConfig plain = config_of(R"({"pipeline": 2})"), one_stage = config_of("{}");
+    const RunConfig with_layers = config_of(R"({"pipeline": 2})", layers);
+    QVERIFY(apply_overrides(plain, {"pipeline.layers=[3,1]"}) == with_layers);
+    QVERIFY(apply_overrides(one_stage, {"strategy.pipeline=2", "pipeline.layers=[3,1]"}) == with_layers);
+    QVERIFY(apply_overrides(one_stage, {"pipeline.layers=[3,1]", "strategy.pipeline=2"}) == with_layers);
+    QVERIFY(apply_overrides(with_layers, {"pipeline.layers=[]"}) == plain);
+    QVERIFY(apply_overrides(with_layers, {"strategy.pipeline_schedule=gpipe"}) ==
+            config_of(R"({"pipeline": 2, "pipeline_schedule": "gpipe"})", layers));
+    QVERIFY(apply_overrides(with_layers, {"strategy.virtual_stages=2", "pipeline.layers=[1,1,1,1]"}) ==
+            config_of(R"({"pipeline": 2, "virtual_stages": 2})", R"("pipeline": {"layers": [1, 1, 1, 1]},)"));
+    for (const char* said : {"axis", "schedule", "chunks"})
+      QVERIFY(!read_json(write_run_config(with_layers), "").find("pipeline")->find(said));
+    QVERIFY(!read_json(write_run_config(plain), "").find("pipeline"));
+  }
+
   void a_value_of_the_expansion_has_its_place_in_the_strategy() {
     const RunConfig config = config_of(R"({"data": 4, "tensor": 2, "zero": 1, "microbatch_size": 4})",
                                        R"("sharding": {"rules": [{"axes": {"a": "data"}}]},)");

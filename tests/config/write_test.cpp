@@ -141,9 +141,6 @@ const std::string written_strategy = R"({
   "precision": "bf16_mixed",
   "schedule": {"rematerialised_layers": 2, "overlap": "auto"},
   "pipeline": {
-    "axis": "pipeline",
-    "schedule": "interleaved",
-    "chunks": 2,
     "layers": [1, 1, 1, 1]
   },
   "seed": 0,

@@ -2,11 +2,16 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QXmlStreamReader>
+#include <algorithm>
+#include <cmath>
 
 #include "engine/base/units.h"
 #include "engine/compile/file_paths.h"
 #include "engine/export/export_kind.h"
 #include "engine/export/html_page.h"
+#include "engine/lint/rules/axis_use.h"
+#include "engine/machine/chosen_machine.h"
+#include "engine/plan/utilisation.h"
 #include "tests/compile/system_preset.h"
 #include "tests/test_program.h"
 
@@ -77,6 +82,51 @@ class HtmlTest : public QObject {
     const QString text = report_of({std::make_shared<const Plan>(compile(plan_request(config))), {}, {}, {}});
     for (const char* words : {"nvlink", "hidden transfer", " behind a forward pass"})
       QVERIFY2(text.contains(words), words);
+  }
+
+  // Of a plan with one axis these are the numbers of the summary.
+  void an_axis_has_the_time_that_devices_wait_for_it_and_what_they_send_over_it() {
+    int hidden = 0;
+    for (const char* preset : {"tiny_lm_dp", "tiny_lm_fsdp", "workshop_1f1b", "workshop_3d", "mixtral_tiny"}) {
+      RunConfig config = system_run(preset, {"sharding.mode=as_written"});
+      config.machine = machine_choice("dgx_h100");
+      config.stack = "\"megatron\"";
+      const auto plan = std::make_shared<const Plan>(compile(plan_request(config)));
+      const QString text = report_of({plan, {}, {}, {}});
+      for (const AxisUse& axis : axis_uses(*plan)) {
+        double waited = 0, sent = 0;
+        bool has_messages = false;
+        for (int stage = 0; stage < plan->program.stages; ++stage) {
+          double of_stage = 0, bytes = 0;
+          for (const ExposedAxes& group : exposed_by_axes(*plan, stage))
+            of_stage += std::ranges::count(group.axes, axis.name) > 0 ? group.seconds : 0;
+          const SequenceInstructions instructions = plan->instructions(stage);
+          for (int position = 0; position < instructions.size(); ++position) {
+            const Instruction& one = instructions[position];
+            const bool is_message = axis.is_pipeline && is_transfer(one.kind());
+            if (is_message || (one.as<CollectiveStart>() && one.axes().contains(axis.axis))) bytes += one.wire_bytes();
+            has_messages |= is_message && one.wire_bytes() > 0;
+          }
+          waited = std::max(waited, of_stage);
+          sent = std::max(sent, bytes);
+        }
+        QVERIFY2(std::abs(axis.wire_bytes - sent) <= 1e-9 * sent, preset);
+        QCOMPARE(has_messages, axis.is_pipeline);
+        QVERIFY(axis.is_pipeline ? axis.exposed_seconds >= waited
+                                 : std::abs(axis.exposed_seconds - waited) <= 1e-9 * waited);
+        QVERIFY(axis.exposed_seconds <= (1 + 1e-9) * plan->simulation.seconds);
+        hidden += axis.exposed_seconds < axis.seconds;
+        const std::string cells = "<td class=\"n\">" + seconds_text(axis.exposed_seconds) + "</td><td class=\"n\">" +
+                                  bytes_text(axis.wire_bytes) + "</td></tr>";
+        QVERIFY2(text.contains(QString::fromStdString(cells)), cells.c_str());
+      }
+      if (plan->mesh.axis_count() == 1 && plan->program.stages == 1)
+        QCOMPARE(axis_uses(*plan)[0].exposed_seconds, plan->simulation.most_exposed());
+    }
+    QVERIFY(hidden > 0);
+    const std::vector<AxisUse> of_host = axis_uses(compile({system_run("workshop_gpipe", {}), reference_host()}));
+    const auto stages = std::ranges::find(of_host, true, &AxisUse::is_pipeline);
+    QVERIFY(stages != of_host.end() && stages->exposed_seconds > 0 && stages->exposed_seconds <= stages->seconds);
   }
 
   void it_has_the_numbers_of_the_plan() {

@@ -55,6 +55,11 @@ class DocumentTest : public QObject {
       return each.setting.endsWith("Attention_0.query.kernel") && each.after.isEmpty();
     }));
     QCOMPARE(list.size(), size_t{5});
+    RunConfig parts = before;
+    parts.schedule.microbatches = 2;
+    const SettingDifference cut{"schedule.microbatches", "1", "2"}, joined{"schedule.microbatches", "2", "1"};
+    QCOMPARE(differences(before, parts), std::vector{cut});
+    QCOMPARE(differences(parts, before), std::vector{joined});
     QCOMPARE(line_differences("a\nb\nc", "a\nx\nc").size(), size_t{1});
     QCOMPARE(line_differences("a\nb", "a\nb").size(), size_t{0});
   }

@@ -1,16 +1,21 @@
 #include "engine/lint/lint.h"
 
+#include <fmt/format.h>
+
 #include <QDir>
 #include <QFile>
 #include <QRegularExpression>
 #include <QTest>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "engine/compile/compile.h"
 #include "engine/compile/file_paths.h"
 #include "engine/config/strategy.h"
 #include "engine/lint/rules/collective_moves.h"
+#include "engine/lint/what_next.h"
+#include "engine/machine/chosen_machine.h"
 #include "engine/machine/host_machine.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
@@ -141,6 +146,118 @@ class LintTest : public QObject {
     QVERIFY2(text.contains(" a step, and this would still be so"), qPrintable(text));
     static const QRegularExpression time("would (save|cost) \\d[\\d.]{0,4} (\u00b5s|ms|s) a step");
     QVERIFY2(text.contains(time), qPrintable(text));
+  }
+
+  void every_fix_beside_a_strategy_is_of_keys_that_can_be_set() {
+    std::set<std::string> paths;
+    for (const char* preset : {"workshop_gpipe", "nnx_gpt2", "mixtral_tiny"}) {
+      StrategyConfig strategy;
+      (preset == std::string("workshop_gpipe") ? strategy.pipeline : strategy.data) = 3;
+      const SystemPreset& small = system_preset(preset);
+      const RunConfig config = with_settings(with_strategy(system_run(preset, small.small), strategy),
+                                             {"data.batch_size=12", "schedule.microbatches=2"});
+      const Plan plan = compile({config, reference_host()});
+      const LintSubject subject(plan, config);
+      for (const LintRule& rule : lint_rules()) {
+        for (const Fault& fault : find_faults(rule, subject)) {
+          for (const Settings& settings : fault.fixes) {
+            for (const Error& error : errors_of([&] { with_settings(config, settings); }))
+              QVERIFY2(error.code != "unknown_path" && error.code != "contradiction", to_string(error).c_str());
+            for (const std::string& setting : settings) paths.insert(setting.substr(0, setting.find('=')));
+          }
+        }
+      }
+    }
+    QVERIFY(paths.contains("pipeline.layers"));
+  }
+
+  // The resolver of specs warns of what it leaves whole.
+  void a_vocabulary_is_reported_where_a_rule_splits_it_in_vain_and_nowhere_else() {
+    const std::string two = R"({"axes":{"vocab":["data","model"]}})", one = R"({"axes":{"vocab":"model"}})";
+    const std::vector<std::string> tables{
+        "[]",
+        "[" + one + "]",
+        "[" + two + "]",
+        R"([{"axes":{"mlp":"model","heads":"model"}}])",
+        R"([{"axes":{"mlp":"model","vocab":null}},)" + one + "]",
+        R"([{"axes":{"embed":null}},)" + two + "]",
+        R"([{"names":"**/embed_tokens/weight","spec":["data"]},{"names":"**/q_proj/weight","axes":{"vocab":"model"}}])",
+        R"([{"names":"**/lm_head/weight","axes":{"vocab":["data","model"]}}])",
+        R"([{"axes":{"vocab":"model"},"dimensions":["vocab","embed"]}])",
+        R"([{"axes":{"vocab":"model"},"of":["optimizer"]}])"};
+    int reported = 0;
+    for (const std::string& rules : tables) {
+      for (const char* size : {"252", "254", "255"}) {
+        if (rules.find("embed_tokens") != std::string::npos && size == std::string("255")) continue;
+        const RunConfig config = with_settings(
+            system_run("llama_tiny", {}),
+            {"sharding.mode=as_written", "sharding.rules=" + rules, "model.overrides.vocab_size=" + std::string(size)});
+        const Plan plan = compile({config, reference_host()});
+        const bool is_whole = std::ranges::any_of(plan.warnings, [](const Error& warning) {
+          return warning.code == "replicated" && warning.message.find("'params/") != std::string::npos;
+        });
+        const std::vector<Finding> certain = certain_findings(plan);
+        const auto found = std::ranges::find(certain, "vocabulary", &Finding::rule);
+        QVERIFY2((found != certain.end()) == is_whole, (rules + " " + size).c_str());
+        reported += is_whole;
+      }
+    }
+    QVERIFY(reported > 5);
+  }
+
+  void the_batch_size_and_the_number_of_devices_that_are_named_divide() {
+    static const QRegularExpression named("^data.batch_size=(\\d+), which divides, or (\\d+) devices? ");
+    for (const auto& [rows, fsdp] : std::vector<std::pair<int, int>>{{6, 4}, {4, 2}, {12, 4}, {5, 2}}) {
+      const RunConfig config =
+          with_settings(system_run("llama_tiny", {}),
+                        {fmt::format(R"(mesh.axes=[{{"name":"data","size":4}},{{"name":"fsdp","size":{}}}])", fsdp),
+                         "sharding.mode=as_written", "sharding.in=[]", "sharding.out=[]",
+                         R"(sharding.rules=[{"axes":{"batch":["data","fsdp"]},"of":"inputs"}])",
+                         fmt::format("data.batch_size={}", rows)});
+      const std::vector<Finding> certain = certain_findings(compile({config, reference_host()}));
+      const auto found = std::ranges::find(certain, "indivisible_batch", &Finding::rule);
+      QVERIFY(found != certain.end());
+      const auto match = named.match(QString::fromStdString(found->no_fix));
+      QVERIFY2(match.hasMatch(), found->no_fix.c_str());
+      QCOMPARE(match.captured(1).toInt() % (4 * fsdp), 0);
+      QVERIFY(match.captured(1).toInt() > rows && match.captured(1).toInt() - rows <= 4 * fsdp);
+      QCOMPARE(rows % match.captured(2).toInt(), 0);
+      QVERIFY(match.captured(2).toInt() < 4 * fsdp);
+    }
+  }
+
+  // Tensor parallelism alone, as a mesh with an axis of one device for the batch and as a strategy.
+  void devices_of_an_axis_across_nodes_are_offered_to_a_batch_that_nothing_splits() {
+    const std::vector<std::string> wide{"model.overrides.num_attention_heads=16",
+                                        "model.overrides.num_key_value_heads=16", "model.overrides.hidden_size=256",
+                                        "data.batch_size=64", "sharding.mode=as_written"};
+    StrategyConfig tensor;
+    tensor.tensor = 16;
+    const RunConfig by_in = with_settings(system_run("llama_tiny", wide),
+                                          {R"(mesh.axes=[{"name":"data","size":1},{"name":"model","size":16}])"});
+    const RunConfig by_rule = with_settings(
+        by_in, {"sharding.in=[]", "sharding.out=[]", R"(sharding.rules[1]={"axes":{"batch":"data"},"of":"inputs"})"});
+    const RunConfig by_strategy = with_strategy(by_in, tensor);
+    for (const RunConfig& config : {by_in, by_rule, by_strategy}) {
+      const Plan plan = compile({config, chosen_machine(R"("dgx_h100")", {})});
+      const std::string batch = config.strategy ? "strategy.data=" : "mesh.axes[0].size=";
+      const auto gives_to_batch = [&](const Settings& settings) {
+        return std::ranges::any_of(settings, [&](const std::string& one) { return one.starts_with(batch); });
+      };
+      for (const char* rule : {"communication", "tensor_across_nodes"}) {
+        const std::vector<Fault> faults = find_faults(*find_lint_rule(rule), LintSubject(plan, config));
+        QCOMPARE(faults.size(), size_t{1});
+        QVERIFY2(std::ranges::any_of(faults[0].fixes, gives_to_batch), rule);
+      }
+      const LintReport report = lint_for(plan, "tensor_across_nodes");
+      const Finding* found = find_rule(report, "tensor_across_nodes");
+      QVERIFY(found && found->fix && gives_to_batch(found->fix->settings));
+      QVERIFY(found->fix->after.seconds < plan.totals.seconds_per_step);
+      const WhatNext next = what_next(plan);
+      QVERIFY(std::ranges::any_of(next.notches, [&](const Notch& notch) {
+        return notch.settings.size() == 2 && notch.settings[1] == batch + "2";
+      }));
+    }
   }
 
   void an_imbalance_that_no_cut_of_whole_layers_removes_says_so() {

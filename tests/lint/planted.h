@@ -45,6 +45,7 @@ inline const std::vector<Planted>& planted_faults() {
   const std::string model_outside = R"(mesh.axes=[{"name":"model","size":4},{"name":"data","size":4}])";
   const std::vector<std::string> narrow_keys{"mesh.data=2", "model.overrides.num_key_value_heads=2",
                                              "sharding.mode=as_written"};
+  const std::string two_axes = R"(mesh.axes=[{"name":"data","size":4},{"name":"model","size":2}])";
   static const std::vector<Planted> faults{
       {"memory", "tiny_lm_dp", {"sharding.memory_limit_mib=60"}, {"sharding.memory_limit_mib=30"}, ""},
       {"memory", "tiny_lm_dp", {"sharding.memory_limit_mib=60"}, {"sharding.memory_limit_mib=20"}, ""},
@@ -78,9 +79,26 @@ inline const std::vector<Planted>& planted_faults() {
        {"sharding.zero.stage=3"},
        gpus},
       {"indivisible_batch", "mintext_transformer", {"sharding.constraints={}"}, {"data.batch_size=6"}, ""},
+      {"indivisible_batch",  // by the product of two axes that divide it one by one
+       "llama_tiny",
+       {two_axes, R"(sharding.rules=[{"axes":{"batch":["data","model"]},"of":"inputs"}])", "sharding.mode=as_written",
+        "sharding.in=[]", "sharding.out=[]"},
+       {"data.batch_size=4"},
+       ""},
       {"few_kv_heads", "llama_tiny", narrow_keys, {"mesh.model=4"}, ""},
       {"vocabulary", "llama_tiny", {}, {"model.overrides.vocab_size=255"}, ""},
       {"vocabulary", "tiny_text", {"mesh.model=2"}, {"model.vocab_size=257"}, "", false},
+      {"vocabulary",  // as above
+       "llama_tiny",
+       {R"(sharding.rules=[{"axes":{"vocab":["data","model"]}}])", "sharding.mode=as_written", "sharding.in=[]",
+        "sharding.out=[]", "model.overrides.vocab_size=252"},
+       {"model.overrides.vocab_size=254"},
+       ""},
+      {"vocabulary",  // only where a rule names it
+       "llama_tiny",
+       {R"(sharding.rules=[{"axes":{"mlp":"model"}}])", "sharding.mode=as_written", "model.overrides.vocab_size=255"},
+       {R"(sharding.rules=[{"axes":{"vocab":"model"}}])"},
+       ""},
       {"uncontracted_spec", "parallax_decoder", {"optimizer=null", "mesh.model=1"}, {"mesh.model=2"}, gpus},
       {"uncontracted_spec",  // over the axis of the batch, which splits no other parameter
        "tiny_text",

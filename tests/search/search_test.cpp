@@ -18,6 +18,7 @@
 #include "engine/config/strategy.h"
 #include "engine/machine/chosen_machine.h"
 #include "engine/plan/memory_limit.h"
+#include "engine/plan/schedules/schedule.h"
 #include "engine/plan/utilisation.h"
 #include "engine/search/layer_bound.h"
 #include "engine/search/search_json.h"
@@ -482,6 +483,21 @@ class SearchTest : public QObject {
         if (i > 0) QVERIFY(all[i] != all[i - 1]);
       }
     }
+  }
+
+  void every_schedule_of_the_registry_is_searched() {
+    ModelLimits limits = model_limits(request_of("llama_tiny", "", 4).plan.config);
+    limits.layers = 8;
+    const std::vector<Candidate> all = candidates(limits, 4, {});
+    for (const PipelineSchedule& schedule : all_schedules()) {
+      QVERIFY2(std::ranges::any_of(all,
+                                   [&](const Candidate& candidate) {
+                                     return candidate.strategy.pipeline > 1 &&
+                                            pipeline_schedule(candidate.strategy) == schedule.name;
+                                   }),
+               schedule.name.c_str());
+    }
+    QCOMPARE(strategy_schedules().size() + 1, all_schedules().size());
   }
 
   // A value that is fixed leaves the candidates that have it, and those to which it is nothing.

@@ -23,13 +23,20 @@ bool moves_activations(const Plan& plan, const Instruction& instruction) {
   });
 }
 
-void add_collectives(const Plan& plan, int stage, std::vector<AxisUse>& uses) {
+// The axes that an instruction communicates over; none where it does not.
+AxisList axes_of(const Plan& plan, const Instruction& instruction) {
+  AxisList axes;
+  if (is_transfer(instruction.kind())) axes.push_back(*plan.pipeline.axis);
+  else if (instruction.as<CollectiveStart>()) axes = instruction.axes();
+  return axes;
+}
+
+void add_communication(const Plan& plan, int stage, std::vector<AxisUse>& uses) {
   const SequenceInstructions instructions = plan.instructions(stage);
   std::vector<double> seconds(uses.size()), bytes(uses.size());
   for (const auto& [position, count] : distinct_instructions(plan.program.main(stage))) {
     const Instruction& instruction = instructions[position];
-    if (!instruction.as<CollectiveStart>()) continue;
-    for (const AxisIndex axis : instruction.axes()) {
+    for (const AxisIndex axis : axes_of(plan, instruction)) {
       seconds[axis] += count * plan.seconds(position, stage);
       bytes[axis] += count * instruction.wire_bytes();
       if (is_reduction(instruction.kind()) && moves_activations(plan, instruction))
@@ -40,6 +47,19 @@ void add_collectives(const Plan& plan, int stage, std::vector<AxisUse>& uses) {
     use.seconds = std::max(use.seconds, seconds[use.axis]);
     use.wire_bytes = std::max(use.wire_bytes, bytes[use.axis]);
   }
+}
+
+void add_waits(const Plan& plan, int stage, std::vector<AxisUse>& uses) {
+  const SequenceInstructions instructions = plan.instructions(stage);
+  const std::vector<Simulation::Span>& spans = plan.simulation.stages[static_cast<size_t>(stage)];
+  std::vector<double> seconds(uses.size());
+  for (int position = 0; position < instructions.size(); ++position) {
+    if (instructions[position].as<CollectiveStart>()) continue;
+    const auto& [start, end] = spans[static_cast<size_t>(position)];
+    for (const AxisIndex axis : axes_of(plan, instructions[instructions.start_of(position)]))
+      seconds[axis] += end - start;
+  }
+  for (AxisUse& use : uses) use.exposed_seconds = std::max(use.exposed_seconds, seconds[use.axis]);
 }
 
 }  // namespace
@@ -67,7 +87,10 @@ std::vector<AxisUse> axis_uses(const Plan& plan) {
     use.level = of_mesh.size > 1 ? prices.place(plan.mesh, {axis}).level() : -1;
     uses.push_back(std::move(use));
   }
-  for (int stage = 0; stage < plan.program.stages; ++stage) add_collectives(plan, stage, uses);
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
+    add_communication(plan, stage, uses);
+    add_waits(plan, stage, uses);
+  }
   return uses;
 }
 

@@ -19,8 +19,10 @@ struct AxisUse {
   bool splits_parameters = false;    // as they are stored
   bool reduces_activations = false;  // sums of forward results, or of gradients of activations, are finished over it
   int level = -1;                    // outermost level of the machine that its groups cross
-  double seconds = 0;                // of collectives over it in a step, on the stage with the most, hidden or not
-  double wire_bytes = 0;             // that a device sends in them
+  // Of collectives over it, and of messages between the stages of a pipeline, in a step, on the stage with the most:
+  double seconds = 0;          // hidden or not
+  double exposed_seconds = 0;  // in which devices wait for them
+  double wire_bytes = 0;       // that a device sends in them
 };
 
 // Of each axis of the mesh, in order. A collective over several axes counts for each.

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <variant>
 
-#include "engine/base/plural.h"
+#include "engine/lint/rules/given_axes.h"
 #include "engine/lint/rules/rules.h"
 
 namespace shardscope {
@@ -14,39 +15,38 @@ namespace {
 // 64" (A. Karpathy, nanoGPT; NVIDIA, "Matrix Multiplication Background User's Guide").
 constexpr int64_t useful_divisor = 64;
 
-int64_t vocabulary_of(const Plan& plan) {
-  for (const ParameterPlan& parameter : plan.parameters) {
-    const Value& value =
-        plan.graph->values[static_cast<size_t>(plan.graph->states[static_cast<size_t>(parameter.state)].before)];
-    const auto dim = std::ranges::find(value.logical, "vocab");
-    if (dim != value.logical.end()) return parameter.shape[static_cast<size_t>(dim - value.logical.begin())];
-  }
-  return 0;
-}
+// Rows of an embedding or columns of a head, and what a rule splits them over.
+struct Vocabulary {
+  int64_t size = 0;
+  std::optional<GivenAxes> indivisible;  // axes that do not divide it
+};
 
-// Of the axes that split parameters and not the rows of the inputs, the one that does not divide.
-const AxisUse* indivisible(const LintSubject& subject, int64_t vocabulary) {
-  for (const AxisUse& axis : subject.axes) {
-    if (axis.splits_parameters && !axis.splits_rows && !axis.is_pipeline && vocabulary % axis.size != 0) return &axis;
+Vocabulary vocabulary_of(const LintSubject& subject) {
+  Vocabulary found;
+  for (const ParameterPlan& parameter : subject.plan.parameters) {
+    const std::vector<std::string>& logical = logical_names(subject.plan, parameter);
+    const auto dim = static_cast<size_t>(std::ranges::find(logical, "vocab") - logical.begin());
+    if (dim == logical.size()) continue;
+    const int64_t size = parameter.shape[dim];
+    if (found.size == 0) found.size = size;
+    std::optional<GivenAxes> given = given_axes(subject, parameter, dim);
+    if (given && size % given->devices != 0) return {size, std::move(given)};
   }
-  return nullptr;
+  return found;
 }
 
 std::vector<Fault> vocabulary_faults(const LintSubject& subject) {
-  const int64_t vocabulary = vocabulary_of(subject.plan);
+  const auto [vocabulary, given] = vocabulary_of(subject);
   if (vocabulary == 0) return {};
-  const AxisUse* axis = indivisible(subject, vocabulary);
   const int64_t useful = subject.plan.machine.device.kind == DeviceKind::own ? useful_divisor : 1;
-  if (!axis && vocabulary % useful == 0) return {};
-  const int64_t divisor = axis ? std::lcm(useful, axis->size) : useful;
+  if (!given && vocabulary % useful == 0) return {};
+  const int64_t divisor = given ? std::lcm(useful, given->devices) : useful;
   const int64_t larger = (vocabulary + divisor - 1) / divisor * divisor;
   Fault fault;
   fault.place = "model";
-  fault.message = axis ? fmt::format(
-                             "the vocabulary of {} does not divide by the {} of axis '{}': each keeps and "
-                             "multiplies all of it",
-                             vocabulary, counted(axis->size, "device"), axis->name)
-                       : fmt::format("the vocabulary of {} is no multiple of {}", vocabulary, useful);
+  fault.message = given ? fmt::format("the vocabulary of {} does not divide by {}: each keeps and multiplies all of it",
+                                      vocabulary, given->text(subject))
+                        : fmt::format("the vocabulary of {} is no multiple of {}", vocabulary, useful);
   for (const auto& [option, value] : subject.config.model.options) {
     if (const int64_t* size = std::get_if<int64_t>(&value); size && *size == vocabulary) {
       fault.place = "model." + option;
