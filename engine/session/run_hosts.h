@@ -76,6 +76,7 @@ class RunHosts {
   void request_stop() { tell(HostFrameKind::stop); }
   void pause() { tell(HostFrameKind::pause); }
   void resume() { tell(HostFrameKind::resume); }
+  void kill_ranks() { tell(HostFrameKind::kill); }
 
   // Ends all processes of the run on all hosts that can be reached.
   News end(int64_t patience_ns);

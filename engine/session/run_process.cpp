@@ -87,8 +87,7 @@ RunOutcome RunProcess::run(const std::function<void(const ReportedMessage&)>& on
   if (mpi_token_.empty()) publish(LogMessage{LogMessage::supervisor, mpi_guard_missing()});
   do {
     run_once();
-    if (over_) handle_interrupts();
-  } while (over_ && !history_.failure() && !stopping_ && !kill_asked_);
+  } while (starts_again());
   report_restart();
   const FinishedMessage finished{run_end(), progress_->completed_steps()};
   publish(finished);
@@ -175,10 +174,7 @@ void RunProcess::handle_news(const RunHosts::News& news) {
       publish(LogMessage{LogMessage::supervisor, done_note(*news.failure)});
     else take_failure(FailureMessage{-1, "", "", *news.failure});
   }
-  for (const std::string& text : news.left) {
-    if (history_.failure()) publish(LogMessage{LogMessage::supervisor, text});
-    else publish(FailureMessage{-1, "", "", text});
-  }
+  report_left(news.left);
 }
 
 void RunProcess::request_stop() {
@@ -295,15 +291,30 @@ void RunProcess::take_failure(FailureMessage failure) {
   over_ = true;
   failure.message += full_disk_note(directory_.path()) + address_space_note(options_.rank_bytes) + stack_note();
   const bool is_wanted = !stopping_ && !stop_asked_;
-  if (watchdog_->lost_a_rank() && restarts_ < options_.max_restarts && is_wanted) {
-    const int64_t from_step = options_.restart_step ? options_.restart_step() : 0;
-    std::string text =
-        fmt::format("{}; starting again from step {} (restart {})", failure.message, from_step, ++restarts_);
-    restarting_ = RestartMessage{restarts_, from_step, std::move(failure)};
-    return publish(LogMessage{LogMessage::supervisor, std::move(text)});
-  }
+  if (watchdog_->lost_a_rank() && restarts_ < options_.max_restarts && is_wanted) lost_ = std::move(failure);
+  else report_failure(std::move(failure));
+}
+
+void RunProcess::report_failure(FailureMessage failure) {
   if (restarts_ > 0) failure.message += fmt::format(" (after {})", counted(restarts_, "restart"));
   publish(failure);
+}
+
+// The ranks have ended: they write no checkpoint any more.
+bool RunProcess::starts_again() {
+  if (over_) handle_interrupts();
+  if (!lost_) return false;
+  FailureMessage failure = *std::exchange(lost_, std::nullopt);
+  if (stopping_ || stop_asked_) {
+    report_failure(std::move(failure));
+    return false;
+  }
+  const int64_t from_step = options_.restart_step ? options_.restart_step() : 0;
+  std::string text =
+      fmt::format("{}; starting again from step {} (restart {})", failure.message, from_step, ++restarts_);
+  restarting_ = RestartMessage{restarts_, from_step, std::move(failure)};
+  publish(LogMessage{LogMessage::supervisor, std::move(text)});
+  return true;
 }
 
 void RunProcess::report_restart(std::optional<int64_t> first_step) {
@@ -319,6 +330,10 @@ void RunProcess::report_restart(std::optional<int64_t> first_step) {
 }
 
 void RunProcess::end_by_force() {
+  if (lost_ || history_.failure()) {
+    ranks_->kill_ranks();
+    if (hosts_) hosts_->kill_ranks();
+  }
   ranks_->ask_to_end();
   const int64_t deadline = monotonic_ns() + options_.exit_grace_ns;
   while (!ranks_->wait_status() && monotonic_ns() < deadline && interrupts_.load() < 2) {
@@ -336,6 +351,12 @@ void RunProcess::end_ranks() {
     read_output();
     follow_ranks();
   } while (more_telemetry_);
+  report_left(left);
+}
+
+// Beside processes that could not be ended none are started.
+void RunProcess::report_left(const std::vector<std::string>& left) {
+  if (!left.empty() && lost_) report_failure(*std::exchange(lost_, std::nullopt));
   for (const std::string& text : left) {
     if (history_.failure()) publish(LogMessage{LogMessage::supervisor, text});
     else publish(FailureMessage{-1, "", "", text});

@@ -102,6 +102,9 @@ class RunProcess {
   void handle_pause();
   void watch(std::optional<int> wait_status);
   void take_failure(FailureMessage failure);
+  void report_failure(FailureMessage failure);
+  void report_left(const std::vector<std::string>& left);
+  bool starts_again();
   void report_restart(std::optional<int64_t> first_step = {});
   void end_by_force();
   void end_ranks();
@@ -123,6 +126,7 @@ class RunProcess {
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<Watchdog> watchdog_;
   int restarts_ = 0;
+  std::optional<FailureMessage> lost_;        // for which the ranks are started again, once they have ended
   std::optional<RestartMessage> restarting_;  // reported with the first step, which shows where the ranks go on
   bool more_telemetry_ = false;
   bool left_out_a_trace_ = false;  // for its size; said once

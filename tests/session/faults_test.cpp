@@ -138,6 +138,7 @@ class FaultsTest : public QObject {
   void children_that_left_the_group_are_ended_too_data();
   void children_that_left_the_group_are_ended_too();
   void a_lost_rank_is_started_again_when_asked_for();
+  void a_stopped_rank_does_nothing_more_once_its_run_starts_again();
   void restarts_end();
   void errors_that_would_come_again_are_not_tried_again();
 };
@@ -340,6 +341,28 @@ void FaultsTest::a_lost_rank_is_started_again_when_asked_for() {
   QCOMPARE(run.restarts[0].failure.signal, std::string("SIGKILL"));
   QCOMPARE(run.restarts[0].from_step, int64_t{0});
   QVERIFY((run.steps == std::vector<int64_t>{0, 1, 0, 1, 2}));
+  QVERIFY(!run.left);
+}
+
+// mpirun wakes stopped ranks before it ends them.
+void FaultsTest::a_stopped_rank_does_nothing_more_once_its_run_starts_again() {
+  RunOptions options = options_with("stop once", RankPhase::training);
+  ::setenv("FAULT_OF_LAUNCHER", "leaves ranks alone", 1);
+  options.max_restarts = 1;
+  std::vector<ProcessId> ranks;
+  options.restart_step = [&] { return std::ranges::count_if(ranks, is_alive); };
+  const Faulted run = run_with(options, [&](const Message& message) {
+    if (auto* rank = std::get_if<RankStateMessage>(&message); rank && rank->state == RankState::running)
+      ranks.push_back(look_at_process(rank->pid).info.id);
+  });
+  QVERIFY2(run.outcome.end == RunEnd::finished, qPrintable(run.message()));
+  QCOMPARE(run.restarts.size(), size_t{1});
+  QCOMPARE(run.restarts[0].failure.rank, 2);
+  QCOMPARE(run.restarts[0].from_step, int64_t{0});
+  QVERIFY((run.steps == std::vector<int64_t>{0, 1, 0, 1, 2}));
+  const std::string begins = "rank 2 has been stopped by a signal", ends = "; starting again from step 0 (restart 1)";
+  QCOMPARE(run.notices.size(), size_t{1});
+  QVERIFY2(run.notices[0].starts_with(begins) && run.notices[0].ends_with(ends), run.notices[0].c_str());
   QVERIFY(!run.left);
 }
 
