@@ -55,7 +55,7 @@ CheckpointOptions CheckpointArguments::options() const {
 }
 
 std::vector<std::string> CheckpointArguments::rank_arguments(bool again) const {
-  if (again && held_) require_in_place(*held_);
+  if (again) require_folder_in_place();
   std::vector<std::string> list;
   if (!folder.empty()) {
     list = {"--checkpoint", absolute(folder), "--keep", std::to_string(keep), "--on-checkpoint-error", on_error};
@@ -71,7 +71,12 @@ std::string CheckpointArguments::resumed_path(bool again) const {
   return absolute(own ? folder : resume);
 }
 
+void CheckpointArguments::require_folder_in_place() const {
+  if (held_) require_in_place(*held_);
+}
+
 int64_t CheckpointArguments::restart_step() const {
+  require_folder_in_place();
   const std::string path = resumed_path(true);
   if (path.empty()) return 0;
   if (is_checkpoint(path)) return CheckpointReader(path).index().step;

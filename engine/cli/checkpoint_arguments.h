@@ -25,7 +25,7 @@ struct CheckpointArguments {
   // from the newest checkpoint that those have written, if there is any. Throws Failure checkpoint_folder_moved then,
   // where the folder of check() is no longer at its path: what is there is another run's.
   std::vector<std::string> rank_arguments(bool again) const;
-  // The step with which these begin.
+  // The step with which these begin. Throws Failure as rank_arguments(), and where there is nothing to go on from.
   int64_t restart_step() const;
   // What can be known before ranks are started, which will read `data`. Throws Failure as Checkpointing::restore() and
   // begin(). Gives what there is to say where a training has nothing left to do.
@@ -33,6 +33,7 @@ struct CheckpointArguments {
 
  private:
   std::string resumed_path(bool again) const;
+  void require_folder_in_place() const;
 
   mutable std::shared_ptr<const HeldFolder> held_;  // from check() on
 };

@@ -97,14 +97,6 @@ RunOptions run_options(const RunConfig& config, const Plan& plan, const TrainArg
   return options;
 }
 
-Failure with_hint(const Failure& failure) {
-  std::vector<Error> errors = failure.errors();
-  for (Error& error : errors) {
-    if (error.code == "start_program") error.hint = "install openmpi-bin, or put Open MPI's mpirun on the PATH";
-  }
-  return Failure(errors);
-}
-
 int exit_code(RunEnd end, int signal) {
   if (end == RunEnd::failed) return exit_failed_run;
   return end == RunEnd::interrupted ? exit_by_signal + signal : exit_ok;
@@ -129,7 +121,7 @@ int supervise(const Plan& plan, RunProcess& run, HeldSignals& held, TrainOutputs
     const int code = exit_code(outcome.end, signals.first());
     return code == exit_ok && !problem.empty() ? exit_failed_run : code;
   } catch (const Failure& failure) {
-    output.say(with_hint(failure).what());
+    output.say(failure.what());
     return exit_failed_run;
   }
 }

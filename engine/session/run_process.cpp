@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "engine/base/control_group.h"
-#include "engine/base/error.h"
 #include "engine/base/plural.h"
 #include "engine/machine/machine_file.h"
 #include "engine/session/host_network.h"
@@ -85,11 +84,15 @@ RunProcess::~RunProcess() {
 RunOutcome RunProcess::run(const std::function<void(const ReportedMessage&)>& on_message) {
   on_message_ = on_message;
   if (mpi_token_.empty()) publish(LogMessage{LogMessage::supervisor, mpi_guard_missing()});
-  do {
-    run_once();
-  } while (starts_again());
+  try {
+    do {
+      run_once();
+    } while (starts_again());
+  } catch (const Failure& failure) {
+    abandon(failure);
+  }
   report_restart();
-  const FinishedMessage finished{run_end(), progress_->completed_steps()};
+  const FinishedMessage finished{run_end(), steps_};
   publish(finished);
   flush_clients();
   return {finished.end, finished.steps, history_.failure()};
@@ -139,8 +142,12 @@ void RunProcess::start_ranks() {
     std::iota(here.begin(), here.end(), 0);
     command = options_.command(directory_.path());
   }
-  ranks_ = std::make_unique<RankGroup>(command, directory_.path(), std::move(here),
-                                       mpi_guard_environment(mpi_token_, address, networks));
+  try {
+    ranks_ = std::make_unique<RankGroup>(command, directory_.path(), std::move(here),
+                                         mpi_guard_environment(mpi_token_, address, networks));
+  } catch (const Failure& failure) {
+    throw with_hint_for_mpirun(failure);
+  }
 }
 
 bool RunProcess::reach_hosts() {
@@ -309,23 +316,49 @@ bool RunProcess::starts_again() {
     report_failure(std::move(failure));
     return false;
   }
-  const int64_t from_step = options_.restart_step ? options_.restart_step() : 0;
-  std::string text =
-      fmt::format("{}; starting again from step {} (restart {})", failure.message, from_step, ++restarts_);
-  restarting_ = RestartMessage{restarts_, from_step, std::move(failure)};
+  RestartMessage restart{restarts_ + 1, 0, std::move(failure)};
+  try {
+    if (options_.restart_step) restart.from_step = options_.restart_step();
+  } catch (const Failure& why) {
+    report_no_restart(std::move(restart.failure), why);
+    return false;
+  }
+  std::string text = fmt::format("{}; starting again from step {} (restart {})", restart.failure.message,
+                                 restart.from_step, restart.restart);
+  restarting_ = std::move(restart);
   publish(LogMessage{LogMessage::supervisor, std::move(text)});
   return true;
+}
+
+void RunProcess::report_no_restart(FailureMessage failure, const Failure& why) {
+  failure.message += fmt::format("; cannot start again: {}", why.what());
+  report_failure(std::move(failure));
+}
+
+// What cannot be started, or watched any longer.
+void RunProcess::abandon(const Failure& failure) {
+  over_ = true;
+  if (restarting_ && !ranks_) report_no_restart(std::exchange(restarting_, std::nullopt)->failure, failure);
+  report_restart();
+  if (lost_) report_failure(*std::exchange(lost_, std::nullopt));
+  if (history_.failure()) publish(LogMessage{LogMessage::supervisor, failure.what()});
+  else report_failure(FailureMessage{-1, "", "", failure.what()});
+  ranks_.reset();
+  if (hosts_) hosts_->end(options_.hosts->end_ns);
+  hosts_.reset();
 }
 
 void RunProcess::report_restart(std::optional<int64_t> first_step) {
   if (!restarting_) return;
   RestartMessage restart = *std::exchange(restarting_, std::nullopt);
+  restarts_ = restart.restart;
   if (first_step && *first_step != restart.from_step) {
     publish(LogMessage{LogMessage::supervisor, fmt::format("restart {} goes on from step {}, not {}: the newest "
                                                            "checkpoint could not be used",
                                                            restart.restart, *first_step, restart.from_step)});
     restart.from_step = *first_step;
   }
+  steps_ = restart.from_step;
   publish(restart);
 }
 
@@ -374,7 +407,10 @@ void RunProcess::flush_clients() {
 }
 
 void RunProcess::publish(const Message& message) {
-  if (auto* step = std::get_if<StepMessage>(&message)) report_restart(step->step);
+  if (auto* step = std::get_if<StepMessage>(&message)) {
+    report_restart(step->step);
+    steps_ = step->step + 1;
+  }
   if (auto* trace = std::get_if<TraceMessage>(&message); trace && !is_sendable(*trace)) {
     if (!std::exchange(left_out_a_trace_, true)) publish(LogMessage{LogMessage::supervisor, unsendable_note(*trace)});
     return;
@@ -389,7 +425,7 @@ void RunProcess::publish(const Message& message) {
 RunEnd RunProcess::run_end() const {
   if (history_.failure()) return RunEnd::failed;
   if (stopping_) return RunEnd::interrupted;
-  return (stop_asked_ && progress_->completed_steps() < options_.steps) ? RunEnd::stopped : RunEnd::finished;
+  return (stop_asked_ && steps_ < options_.steps) ? RunEnd::stopped : RunEnd::finished;
 }
 
 }  // namespace shardscope

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/machine/machine.h"
 #include "engine/session/control.h"
 #include "engine/session/messages.h"
@@ -69,8 +70,8 @@ class RunProcess {
   const std::string& session_directory() const { return directory_.path(); }
   const std::string& socket_path() const { return server_.path(); }
 
-  // Blocks until the end; `on_message` gets what a client gets after its snapshot. Throws Failure (start_program)
-  // when the ranks cannot be started. Call it once.
+  // Blocks until the end; `on_message` gets what a client gets after its snapshot. What goes wrong is a message, also
+  // where the ranks cannot be started, or not once more. Call it once.
   RunOutcome run(const std::function<void(const ReportedMessage&)>& on_message);
 
   // What Ctrl-C means: the first call asks for a stop after the current step, the second (or time) ends the run by
@@ -105,6 +106,8 @@ class RunProcess {
   void report_failure(FailureMessage failure);
   void report_left(const std::vector<std::string>& left);
   bool starts_again();
+  void report_no_restart(FailureMessage failure, const Failure& why);
+  void abandon(const Failure& failure);
   void report_restart(std::optional<int64_t> first_step = {});
   void end_by_force();
   void end_ranks();
@@ -125,7 +128,8 @@ class RunProcess {
   std::unique_ptr<RankGroup> ranks_;
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<Watchdog> watchdog_;
-  int restarts_ = 0;
+  int restarts_ = 0;                          // that were reported
+  int64_t steps_ = 0;                         // completed
   std::optional<FailureMessage> lost_;        // for which the ranks are started again, once they have ended
   std::optional<RestartMessage> restarting_;  // reported with the first step, which shows where the ranks go on
   bool more_telemetry_ = false;

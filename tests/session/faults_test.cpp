@@ -139,6 +139,8 @@ class FaultsTest : public QObject {
   void children_that_left_the_group_are_ended_too();
   void a_lost_rank_is_started_again_when_asked_for();
   void a_stopped_rank_does_nothing_more_once_its_run_starts_again();
+  void a_restart_that_is_impossible_ends_the_run_with_the_failure_and_why_data();
+  void a_restart_that_is_impossible_ends_the_run_with_the_failure_and_why();
   void restarts_end();
   void errors_that_would_come_again_are_not_tried_again();
 };
@@ -363,6 +365,33 @@ void FaultsTest::a_stopped_rank_does_nothing_more_once_its_run_starts_again() {
   const std::string begins = "rank 2 has been stopped by a signal", ends = "; starting again from step 0 (restart 1)";
   QCOMPARE(run.notices.size(), size_t{1});
   QVERIFY2(run.notices[0].starts_with(begins) && run.notices[0].ends_with(ends), run.notices[0].c_str());
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_restart_that_is_impossible_ends_the_run_with_the_failure_and_why_data() {
+  QTest::addColumn<bool>("has_step");
+  QTest::newRow("no step to go on from") << false;
+  QTest::newRow("nothing to start") << true;
+}
+
+void FaultsTest::a_restart_that_is_impossible_ends_the_run_with_the_failure_and_why() {
+  QFETCH(bool, has_step);
+  const Failure gone(Error{"no_checkpoint", "there is no checkpoint here", in_file("/gone"), ""});
+  RunOptions options = options_with("kill once", RankPhase::training);
+  options.max_restarts = 1;
+  options.restart_step = [&]() -> int64_t { return has_step ? 7 : throw gone; };
+  options.command = [&, start = options.command, starts = 0](const std::string& session) mutable {
+    return ++starts == 1 ? start(session) : throw gone;
+  };
+  std::vector<Message> messages;
+  const Faulted run = run_with(options, [&](const Message& message) { messages.push_back(message); });
+  QVERIFY(run.outcome.end == RunEnd::failed);
+  QCOMPARE(run.outcome.failure->rank, 2);
+  QCOMPARE(
+      run.message(),
+      QString("rank 2 was killed by SIGKILL %1; cannot start again: %2").arg(place(RankPhase::training), gone.what()));
+  QVERIFY(run.restarts.empty());
+  QVERIFY((std::get<FinishedMessage>(messages.back()) == FinishedMessage{RunEnd::failed, 2}));
   QVERIFY(!run.left);
 }
 

@@ -373,13 +373,11 @@ void RunProcessTest::clients_that_vanish_sleep_or_talk_nonsense_do_not_disturb_t
 void RunProcessTest::a_program_that_is_missing_is_a_failure() {
   RunOptions options = direct_options(1);
   options.command = [](const std::string&) { return std::vector<std::string>{"shardscope-no-such-program"}; };
-  try {
-    run_and_record(options);
-    QFAIL("started");
-  } catch (const Failure& failure) {
-    QCOMPARE(failure.errors()[0].code, std::string("start_program"));
-    QVERIFY(failure.errors()[0].message.find("shardscope-no-such-program") != std::string::npos);
-  }
+  const Recorded run = run_and_record(options);
+  QVERIFY(run.outcome.end == RunEnd::failed);
+  QVERIFY(run.outcome.failure->message.starts_with("cannot start 'shardscope-no-such-program'"));
+  QCOMPARE(run.all<FailureMessage>().size(), size_t{1});
+  QVERIFY((std::get<FinishedMessage>(run.messages.back()) == FinishedMessage{RunEnd::failed, 0}));
 }
 
 void RunProcessTest::a_socket_path_that_cannot_be_used_is_a_failure() {
