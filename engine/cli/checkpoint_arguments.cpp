@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "engine/base/standard_streams.h"
+#include "engine/checkpoint/checkpoint_names.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 
 namespace shardscope {
@@ -82,6 +83,19 @@ int64_t CheckpointArguments::restart_step() const {
   if (is_checkpoint(path)) return CheckpointReader(path).index().step;
   const std::vector<FoundCheckpoint> found = list_checkpoints(path);
   return found.empty() ? 0 : found.back().step;
+}
+
+std::vector<std::string> CheckpointArguments::incomplete() const {
+  std::vector<std::string> found;
+  if (!held_) return found;
+  try {
+    for (const std::string& name : held_->names()) {
+      const std::optional<int64_t> step = step_of_leftover(name);
+      if (step && name == part_name(*step)) found.push_back(step_folder_name(*step));
+    }
+  } catch (const Failure&) {  // a folder that cannot be read tells nothing
+  }
+  return found;
 }
 
 std::optional<std::string> CheckpointArguments::check(const Plan& plan, const DataIdentity& data) const {

@@ -27,6 +27,8 @@ struct CheckpointArguments {
   std::vector<std::string> rank_arguments(bool again) const;
   // The step with which these begin. Throws Failure as rank_arguments(), and where there is nothing to go on from.
   int64_t restart_step() const;
+  // "step_000120", where ranks that have ended had begun to write it.
+  std::vector<std::string> incomplete() const;
   // What can be known before ranks are started, which will read `data`. Throws Failure as Checkpointing::restore() and
   // begin(). Gives what there is to say where a training has nothing left to do.
   std::optional<std::string> check(const Plan& plan, const DataIdentity& data) const;

@@ -94,6 +94,7 @@ RunOptions run_options(const RunConfig& config, const Plan& plan, const TrainArg
     return mpirun_command(program, session, ranks, arguments.rank_arguments(std::exchange(again, true)));
   };
   options.restart_step = [&arguments] { return arguments.checkpoints.restart_step(); };
+  options.incomplete_checkpoints = [&arguments] { return arguments.checkpoints.incomplete(); };
   return options;
 }
 
@@ -282,7 +283,8 @@ void describe_training(HelpText& help) {
           "to come from its host, and of a `host` not to answer: {}. When one passes, the rank, its phase and the "
           "ranks "
           "that wait for it are named. By default a phase may take 11 seconds and what the plan's size, planning time, "
-          "ranks and files ask for beyond; a stopped rank 2, an agent 12, a host 10.",
+          "ranks and files ask for beyond; a stopped rank 2, an agent 12, a host 10. `saving` is the wait for a call "
+          "that writes a checkpoint, also after an interrupt.",
           fmt::join(deadline_names(), ", ")))
       .paragraph(
           "A line of the `--jsonl` file has the step, each metric, `step_ms` of the slowest rank and, for each rank, "

@@ -85,9 +85,10 @@ RunOutcome RunProcess::run(const std::function<void(const ReportedMessage&)>& on
   on_message_ = on_message;
   if (mpi_token_.empty()) publish(LogMessage{LogMessage::supervisor, mpi_guard_missing()});
   try {
-    do {
+    for (bool again = true; again; report_incomplete()) {
       run_once();
-    } while (starts_again());
+      again = starts_again();
+    }
   } catch (const Failure& failure) {
     abandon(failure);
   }
@@ -262,12 +263,13 @@ void RunProcess::handle_interrupts() {
   if (count > 1 || !stops_in_time()) over_ = kill_asked_ = true;
 }
 
-// Once they train, the step that they are in and a last checkpoint may take as long as the ranks get on with them.
+// Once they train, the step that they are in may take as long as the ranks get on with it, and a last checkpoint as
+// long as its phase, which the watchdog looks at.
 bool RunProcess::stops_in_time() {
   const bool listens = stopping_->step && *stopping_->step >= 0 && progress_->furthest_step() <= *stopping_->step + 2;
   const uint64_t signs = progress_->signs_of_life();
   const int64_t now_ns = clock_.tick(monotonic_ns());
-  if (listens && signs != stopping_->signs_of_life) {
+  if (listens && (signs != stopping_->signs_of_life || progress_->is_saving())) {
     stopping_->signs_of_life = signs;
     stopping_->since_ns = now_ns;
   }
@@ -346,6 +348,13 @@ void RunProcess::abandon(const Failure& failure) {
   ranks_.reset();
   if (hosts_) hosts_->end(options_.hosts->end_ns);
   hosts_.reset();
+}
+
+// What the ranks had begun before they were ended. Those that train have removed what an earlier run had left.
+void RunProcess::report_incomplete() {
+  if (!over_ || !options_.incomplete_checkpoints || progress_->furthest_step() < 0) return;
+  for (const std::string& name : options_.incomplete_checkpoints())
+    publish(LogMessage{LogMessage::supervisor, name + " was not completed"});
 }
 
 void RunProcess::report_restart(std::optional<int64_t> first_step) {

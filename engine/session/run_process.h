@@ -43,6 +43,8 @@ struct RunOptions {
   std::optional<RunHostsOptions> hosts;  // the ranks' hosts, by whose `command` they are started then
   WatchdogLimits limits;
   std::function<int64_t()> restart_step;  // with which ranks that are started again begin; empty: 0
+  // Names of checkpoints that ranks which were ended by force have left; empty: none are looked for.
+  std::function<std::vector<std::string>()> incomplete_checkpoints;
   int max_restarts = 0;                   // how often the ranks are started again after one was lost
   int64_t exit_grace_ns = 2'000'000'000;  // between SIGTERM to the launcher and SIGKILL to all, and then for their end
 };
@@ -108,6 +110,7 @@ class RunProcess {
   bool starts_again();
   void report_no_restart(FailureMessage failure, const Failure& why);
   void abandon(const Failure& failure);
+  void report_incomplete();
   void report_restart(std::optional<int64_t> first_step = {});
   void end_by_force();
   void end_ranks();

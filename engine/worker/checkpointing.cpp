@@ -297,7 +297,10 @@ void Checkpointing::start(int64_t done) {
 }
 
 void Checkpointing::finish() {
+  if (stage_ == Stage::idle) return;
+  options_.on_wait(true);
   while (stage_ != Stage::idle) advance(true);
+  options_.on_wait(false);
 }
 
 // One exchange: when every rank's part of this stage is done, the next begins.
@@ -322,7 +325,7 @@ void Checkpointing::advance(bool wait) {
     if (line.kept != 0) kept_ = index_.step;
   }
   options_.on_exchange();
-  if (std::exchange(all_calls_made_, calls) != calls) options_.on_progress();
+  if (std::exchange(all_calls_made_, calls) != calls || own.busy == 0) options_.on_progress();
   if (busy) return;
   if (failed) return abandon();
   if (stage_ == Stage::completing) {
@@ -371,11 +374,13 @@ void Checkpointing::collect_hashes() {
 
 void Checkpointing::abandon() {
   stage_ = Stage::idle;
+  options_.on_wait(true);
   if (folder_) folder_->abandon(index_.step);
   const std::optional<Failure> error = std::exchange(error_, std::nullopt);
   if (!options_.continue_after_error) return exchange_.throw_together(error);
   if (error) options_.say(fmt::format("{}: {}; training goes on", step_folder_name(index_.step), error->what()));
   world_.barrier();  // what was removed can be begun again
+  options_.on_wait(false);
 }
 
 }  // namespace shardscope

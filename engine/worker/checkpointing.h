@@ -36,7 +36,10 @@ struct CheckpointOptions {
   std::function<void(const std::string&)> say = [](const std::string&) {};
   // Likewise: where training goes on from, and what has changed since.
   std::function<void(const std::string&)> note = [](const std::string&) {};
-  // On every rank that waits for a checkpoint, when any rank has got on with it.
+  // On every rank: it begins (true) or ends (false) to wait for a checkpoint to be written.
+  std::function<void(bool)> on_wait = [](bool) {};
+  // On every rank, when any has got on with a checkpoint in the making; on one that has written its own part again and
+  // again until all have.
   std::function<void()> on_progress = [] {};
   // On every rank, when it has learnt what all have done of a checkpoint.
   std::function<void()> on_exchange = [] {};

@@ -158,6 +158,23 @@ class CheckpointTest : public QObject {
     QVERIFY(names_in(moved).isEmpty());
   }
 
+  void a_checkpoint_that_ranks_leave_incomplete_is_named() {
+    QTemporaryDir folder;
+    const QString saved = folder.filePath("saved");
+    QProcess process;
+    process.start(QCoreApplication::applicationFilePath(),
+                  QStringList{"train"} + small + QStringList{"--steps", "100000000", "--checkpoint", saved});
+    QByteArray output;
+    while (!output.contains("Epoch 9") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+    QVERIFY(QDir(saved).mkdir(".step_000007.part"));  // in a rank's place
+    QVERIFY(QDir(saved).mkdir(".step_000006.gone"));
+    ::kill(descendants(static_cast<int>(process.processId())).back().pid, SIGKILL);
+    const ProgramResult result = finish(process);
+    QCOMPARE(result.code, exit_failed_run);
+    QCOMPARE(result.errors.count("was not completed"), 1);
+    QVERIFY2(result.errors.contains("step_000007 was not completed"), qPrintable(result.errors));
+  }
+
   void what_is_inside_is_listed_whole_and_damaged() {
     QTemporaryDir folder;
     const QString saved = folder.filePath("saved");

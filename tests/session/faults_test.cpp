@@ -92,14 +92,15 @@ bool tells_how_processes_ended() {
   return watch.status().has_value();
 }
 
-const std::vector<RankPhase> phases = {RankPhase::launching,    RankPhase::starting, RankPhase::connecting,
-                                       RankPhase::planning,     RankPhase::agreeing, RankPhase::allocating,
-                                       RankPhase::initialising, RankPhase::training, RankPhase::finishing};
+const std::vector<RankPhase> phases = {
+    RankPhase::launching,  RankPhase::starting,     RankPhase::connecting, RankPhase::planning, RankPhase::agreeing,
+    RankPhase::allocating, RankPhase::initialising, RankPhase::training,   RankPhase::saving,   RankPhase::finishing};
 
 // What is said of where a rank was.
 QString place(RankPhase phase) {
   if (phase == RankPhase::launching) return "before it could start";
   if (phase == RankPhase::training) return "in training step 2, at 'embed_gradient'";
+  if (phase == RankPhase::saving) return "while writing a checkpoint";
   return QString("while %1").arg(name(phase).data());
 }
 
@@ -143,6 +144,8 @@ class FaultsTest : public QObject {
   void a_restart_that_is_impossible_ends_the_run_with_the_failure_and_why();
   void restarts_end();
   void errors_that_would_come_again_are_not_tried_again();
+  void a_checkpoint_that_ended_ranks_have_left_is_named_data();
+  void a_checkpoint_that_ended_ranks_have_left_is_named();
 };
 
 void FaultsTest::without_a_fault_the_run_is_well() {
@@ -411,6 +414,33 @@ void FaultsTest::errors_that_would_come_again_are_not_tried_again() {
   const Faulted run = run_with(options);
   QVERIFY(run.outcome.end == RunEnd::failed);
   QVERIFY(run.restarts.empty());
+}
+
+void FaultsTest::a_checkpoint_that_ended_ranks_have_left_is_named_data() {
+  QTest::addColumn<QString>("fault");
+  QTest::addColumn<int>("phase");
+  QTest::addColumn<int>("times");
+  QTest::newRow("a run that is well") << "" << static_cast<int>(RankPhase::saving) << 0;
+  QTest::newRow("before any rank trains, when an earlier run's may be there")
+      << "starts nothing" << static_cast<int>(RankPhase::launching) << 0;
+  QTest::newRow("lost, and started again") << "kill once" << static_cast<int>(RankPhase::training) << 1;
+  QTest::newRow("lost twice") << "kill" << static_cast<int>(RankPhase::saving) << 2;
+}
+
+void FaultsTest::a_checkpoint_that_ended_ranks_have_left_is_named() {
+  QFETCH(QString, fault);
+  QFETCH(int, phase);
+  QFETCH(int, times);
+  RunOptions options = options_with(fault.toUtf8(), static_cast<RankPhase>(phase));
+  if (fault == "starts nothing") {
+    options.command = [](const std::string&) { return std::vector<std::string>{"sleep", "1000"}; };
+    options.limits.phase_ns[0] = second / 2;
+  }
+  options.max_restarts = 1;
+  options.incomplete_checkpoints = [] { return std::vector<std::string>{"step_000003"}; };
+  const Faulted run = run_with(options);
+  QCOMPARE(std::ranges::count(run.notices, "step_000003 was not completed"), times);
+  QVERIFY(!run.left);
 }
 
 int main(int argc, char** argv) {

@@ -139,7 +139,8 @@ class RunProcessTest : public QObject {
   void a_rank_that_never_exits_is_named();
   void a_clients_stop_ends_the_run_between_steps();
   void the_first_interrupt_ends_the_run_between_steps();
-  void an_interrupted_run_may_take_as_long_as_it_gets_on_with_what_it_saves();
+  void an_interrupted_run_may_take_as_long_as_what_it_saves_data();
+  void an_interrupted_run_may_take_as_long_as_what_it_saves();
   void a_pause_is_no_part_of_the_time_to_stop_in();
   void interrupts_end_a_run_that_does_not_listen_data();
   void interrupts_end_a_run_that_does_not_listen();
@@ -259,8 +260,15 @@ void RunProcessTest::the_first_interrupt_ends_the_run_between_steps() {
   for (RankState state : last) QVERIFY(state == RankState::finished);
 }
 
-void RunProcessTest::an_interrupted_run_may_take_as_long_as_it_gets_on_with_what_it_saves() {
-  set_fake("saving", 1'000'000);
+void RunProcessTest::an_interrupted_run_may_take_as_long_as_what_it_saves_data() {
+  QTest::addColumn<QString>("mode");
+  QTest::newRow("with signs of life") << "saving";
+  QTest::newRow("within one call to write") << "writing";
+}
+
+void RunProcessTest::an_interrupted_run_may_take_as_long_as_what_it_saves() {
+  QFETCH(QString, mode);
+  set_fake(mode.toUtf8(), 1'000'000);
   RunOptions options = direct_options(1'000'000);
   options.limits.stopping_ns = 2'000'000'000;
   bool asked = false;
