@@ -5,6 +5,7 @@
 #include "engine/base/standard_streams.h"
 #include "engine/checkpoint/checkpoint_names.h"
 #include "engine/checkpoint/checkpoint_reader.h"
+#include "engine/plan/stored_values.h"
 
 namespace shardscope {
 
@@ -53,6 +54,10 @@ CheckpointOptions CheckpointArguments::options() const {
   options.resume = absolute(resume);
   options.allow_changed_data = allow_changed_data;
   return options;
+}
+
+std::vector<int64_t> CheckpointArguments::bytes(const Plan& plan) const {
+  return folder.empty() ? std::vector<int64_t>() : checkpoint_bytes(plan);
 }
 
 std::vector<std::string> CheckpointArguments::rank_arguments(bool again) const {

@@ -21,6 +21,8 @@ struct CheckpointArguments {
 
   void add_to(CLI::App& command);
   CheckpointOptions options() const;
+  // That each rank copies for a checkpoint, by number; empty where none are written.
+  std::vector<int64_t> bytes(const Plan& plan) const;
   // As the command line of a rank. `again`: of ranks that are started once more after the first have died; they go on
   // from the newest checkpoint that those have written, if there is any. Throws Failure checkpoint_folder_moved then,
   // where the folder of check() is no longer at its path: what is there is another run's.

@@ -13,9 +13,10 @@ struct HeadlessFacts {
   int64_t rank_bytes = 0;           // that a rank wants of memory
   std::vector<int> ranks_per_host;  // that the plan was made for
   int threads_per_rank = 1;
-  int64_t steps = 0;        // of the whole run
-  double step_seconds = 0;  // predicted
-  bool trains = true;       // else it has nothing to keep in checkpoints
+  int64_t steps = 0;                           // of the whole run
+  double step_seconds = 0;                     // predicted
+  bool trains = true;                          // else it has nothing to keep in checkpoints
+  std::vector<int64_t> checkpoint_bytes = {};  // that each rank copies for one
 };
 
 std::string hosts_file(const HeadlessFacts& facts);

@@ -104,7 +104,7 @@ void RunProcess::run_once() {
   hosts_.reset();
   progress_ = std::make_unique<Progress>(step_counts(options_.plan_steps, options_.ranks), options_.metrics,
                                          options_.expert_layers);
-  const MemoryFacts memory{options_.rank_bytes, usable_memory_bytes()};
+  const MemoryFacts memory{options_.rank_bytes, usable_memory_bytes(), options_.checkpoint_bytes};
   watchdog_ = std::make_unique<Watchdog>(options_.plan_hash, options_.plan_steps, options_.limits, memory);
   page_.clear();
   remove_telemetry(directory_.path());

@@ -32,8 +32,9 @@ struct RunOptions {
   Machine machine;          // for which the plan was made; the ranks read it as DIR/machine.json
   uint64_t plan_hash = 0;
   int ranks = 1;
-  int64_t steps = 0;       // that the run file asks for
-  int64_t rank_bytes = 0;  // that the plan wants of memory, for each rank
+  int64_t steps = 0;             // that the run file asks for
+  int64_t rank_bytes = 0;        // that the plan wants of memory, for each rank
+  int64_t checkpoint_bytes = 0;  // that all ranks copy for a checkpoint
   PlanStepNames plan_steps;
   std::vector<std::string> metrics;  // names, in the plan's order
   std::vector<ExpertLayer> expert_layers;

@@ -236,6 +236,7 @@ void Checkpointing::begin(int64_t done) {
   hold_folder();
   if (!own_file_) return;
   image_ = Mapping::anonymous(own->bytes);
+  std::memset(image_.data(), 0, static_cast<size_t>(image_.bytes()));  // where memory lacks, no step is lost for it
   const std::string header = file_layout(index_, static_cast<int>(own - index_.files.begin())).header();
   std::memcpy(image_.data(), header.data(), header.size());
 }

@@ -11,12 +11,15 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "engine/comm/rank_world.h"
 #include "engine/worker/data_check.h"
 #include "engine/worker/import_parameters.h"
+#include "engine/worker/outside_memory.h"
 #include "engine/worker/parameter_file.h"
+#include "engine/worker/stored_states.h"
 #include "tests/checkpoint/made_checkpoint.h"
 #include "tests/comm/thread_ranks.h"
 #include "tests/compile/system_preset.h"
@@ -404,6 +407,37 @@ class CheckpointingTest : public QObject {
     QCOMPARE(signs.size(), size_t{2});
     const auto few = [](const auto& one) { return one.second <= 3; };
     QCOMPARE(std::ranges::count_if(of_waiting, few), 1);
+  }
+
+  void what_ranks_copy_for_a_checkpoint_is_known_from_the_plan() {
+    for (const SystemPreset& preset : system_presets()) {
+      std::vector<int64_t> mesh(static_cast<size_t>(preset.mesh_axes), 1);
+      mesh.front() = mesh.back() = 2;
+      const Plan plan = compile({system_run(preset.name, preset.small, mesh), reference_host()});
+      const CheckpointIndex index = lay_out_checkpoint(stored_states(plan), plan.mesh);
+      std::vector<int64_t> expected(static_cast<size_t>(plan.mesh.device_count()));
+      for (size_t i = 0; i < index.files.size(); ++i) {
+        const auto header = std::ssize(file_layout(index, static_cast<int>(i)).header());
+        expected[static_cast<size_t>(index.files[i].rank)] = index.files[i].bytes - header;
+      }
+      QCOMPARE(checkpoint_bytes(plan), expected);
+    }
+  }
+
+  // So that where it lacks no step is lost.
+  void memory_for_checkpoints_is_taken_before_the_first_step() {
+    const Plan plan = small_plan(2, {"model.d_ff=20000"});
+    const std::vector<int64_t> copied = checkpoint_bytes(plan);
+    const int64_t all = std::accumulate(copied.begin(), copied.end(), int64_t{0});
+    if (private_bytes() == 0) QSKIP("this kernel does not tell what memory a process has");
+    Run run;
+    run.options.save_every = 0;
+    int64_t without = 0, with = 0;
+    train_in_threads(plan, 1, {}, [&](const StepMessage&) { without = private_bytes(); });
+    train_in_threads(
+        plan, 1, {}, [&](const StepMessage&) { with = private_bytes(); }, {}, run.options);
+    QVERIFY(all > 1 << 20);
+    QVERIFY2(with - without > all / 2, qPrintable(QString("%1 of %2").arg(with - without).arg(all)));
   }
 
   void a_wait_for_a_checkpoint_begins_and_ends_on_every_rank() {
