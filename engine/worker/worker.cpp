@@ -82,6 +82,9 @@ class Training {
       load_weights(plan, world.rank(), executor_, world.rank() == 0 ? hooks.checkpoints.note : nullptr);
     }
     first_step_ = restored.value_or(0);
+    inputs_.prepare(first_step_, [telemetry = hooks.telemetry] {
+      if (telemetry) telemetry->beat();
+    });
     checkpoints_.begin(first_step_);
     if (hooks.on_begin) hooks.on_begin(first_step_);
     stored_ = measure_stored(plan, executor_, arena_);

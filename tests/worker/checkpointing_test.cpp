@@ -409,6 +409,29 @@ class CheckpointingTest : public QObject {
     QCOMPARE(std::ranges::count_if(of_waiting, few), 1);
   }
 
+  // In whose first step they would be drawn without a sign of life.
+  void what_its_data_have_before_a_resumed_step_is_drawn_before_training() {
+    const Plan plan = compile({system_run("tiny_lm_dp", system_preset("tiny_lm_dp").small, {1}), reference_host()});
+    Run run;
+    run.options.save_every = 0;
+    run.train(plan, 40);
+    const QTemporaryDir session;
+    const std::string directory = session.path().toStdString();
+    TelemetryWriter telemetry(directory, 0, 1);
+    uint64_t before = 0, after = 0;
+    TrainHooks hooks;
+    hooks.telemetry = &telemetry;
+    hooks.checkpoints.resume = run.path();
+    hooks.on_phase = [&](RankPhase phase) {
+      const uint64_t heartbeat = TelemetryReader::open(directory, 0)->status().heartbeat;
+      if (phase == RankPhase::initialising) before = heartbeat;
+      if (phase == RankPhase::training) after = heartbeat;
+    };
+    const RankWorld alone = make_self_world(rank_memory_bytes(plan));
+    train(plan, 40, *alone.communicator, alone.arena, hooks);
+    QVERIFY2(after - before >= 40, qPrintable(QString::number(after - before)));
+  }
+
   void what_ranks_copy_for_a_checkpoint_is_known_from_the_plan() {
     for (const SystemPreset& preset : system_presets()) {
       std::vector<int64_t> mesh(static_cast<size_t>(preset.mesh_axes), 1);
