@@ -30,7 +30,10 @@ void CheckpointArguments::add_to(CLI::App& command) {
       ->check(CLI::PositiveNumber)
       ->needs(into);
   command
-      .add_option("--on-checkpoint-error", on_error, "whether a checkpoint that cannot be written ends the run (stop)")
+      .add_option(
+          "--on-checkpoint-error", on_error,
+          "whether a checkpoint that cannot be written ends the run (stop). A run whose end is in no checkpoint "
+          "has code 1 in either case, and one whose folder is moved ends")
       ->check(CLI::IsMember({"stop", "continue"}))
       ->needs(into);
   command

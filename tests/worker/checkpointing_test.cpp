@@ -9,11 +9,13 @@
 #include <QtTest>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <numeric>
 #include <thread>
 
+#include "engine/checkpoint/array_file.h"
 #include "engine/comm/rank_world.h"
 #include "engine/worker/data_check.h"
 #include "engine/worker/import_parameters.h"
@@ -197,8 +199,51 @@ class CheckpointingTest : public QObject {
     }
   }
 
-  void a_folder_that_is_moved_ends_the_run_and_the_one_in_its_place_is_not_touched() {
+  void a_run_that_goes_on_without_checkpoints_fails_where_its_end_is_in_none_data() {
+    QTest::addColumn<QString>("lost");
+    QTest::addColumn<QString>("words");
+    QTest::newRow("the end") << "/.step_000003.part"
+                             << "the newest is step_000002";
+    QTest::newRow("every one") << "/.step_"
+                               << "there is none";
+    QTest::newRow("one before") << "/.step_000002.part"
+                                << "";
+  }
+
+  void a_run_that_goes_on_without_checkpoints_fails_where_its_end_is_in_none() {
+    QFETCH(QString, lost);
+    QFETCH(QString, words);
     Run run;
+    run.options.continue_after_error = true;
+    run.options.before_call = [&](std::string_view call, const std::string& path) {
+      return call == "write" && path.find(lost.toStdString()) != std::string::npos ? ENOSPC : 0;
+    };
+    const Plan plan = small_plan();
+    const std::string parameters = run.path() + "/parameters";
+    std::ofstream(parameters) << "";
+    std::filesystem::resize_file(parameters, static_cast<uintmax_t>(parameter_layout(plan).bytes()));
+    const Error error = error_of([&] { train_in_threads(plan, 3, {}, {}, parameters, run.options); });
+    QCOMPARE(error.code, std::string(words.isEmpty() ? "" : "unwritable_checkpoint"));
+    const QString message = QString::fromStdString(error.message);
+    if (!words.isEmpty())
+      QVERIFY2(message.endsWith("; the end of the run is in no checkpoint, " + words), qPrintable(message));
+    QVERIFY(is_whole_array_file(parameters));
+    const auto goes_on = [](const std::string& line) { return line.find("training goes on") != std::string::npos; };
+    QVERIFY(std::ranges::none_of(
+        run.said, [&](const std::string& line) { return goes_on(line) && line.starts_with("step_000003"); }));
+    QCOMPARE(std::ranges::any_of(run.said, goes_on), lost == "/.step_");
+  }
+
+  void a_folder_that_is_moved_ends_the_run_and_the_one_in_its_place_is_not_touched_data() {
+    QTest::addColumn<bool>("goes_on");
+    QTest::newRow("errors end the run") << false;
+    QTest::newRow("other errors do not") << true;
+  }
+
+  void a_folder_that_is_moved_ends_the_run_and_the_one_in_its_place_is_not_touched() {
+    QFETCH(bool, goes_on);
+    Run run;
+    run.options.continue_after_error = goes_on;
     const std::string path = run.path() + "/ck", moved = run.path() + "/ck_old";
     run.options.folder = path;
     run.options.keep = 1;
