@@ -263,8 +263,9 @@ void describe_checkpoints(HelpText& help) {
           "mesh "
           "restores the same bits, each rank reading and comparing only the MiB that it needs.")
       .paragraph(
-          "Each rank copies its part and writes it while training continues, under a hidden name; the folder gets its "
-          "own name when all of it is on the disk. A process that dies at any moment therefore costs no checkpoint. A "
+          "Each rank copies its part, into memory that it takes before the first step, and writes it while training "
+          "continues, under a hidden name; the folder gets its own name when all of it is on the disk. A process that "
+          "dies at any moment therefore costs no checkpoint. A "
           "run holds its folder open: where the folder is moved or replaced meanwhile, the run ends, and nothing is "
           "written into what took its place. Only what the program wrote is removed; what a user put into an old "
           "checkpoint stays as `DIR/step_000120.left`, links are not followed, and what cannot be removed is reported "

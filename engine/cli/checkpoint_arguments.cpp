@@ -3,7 +3,9 @@
 #include <filesystem>
 
 #include "engine/base/standard_streams.h"
+#include "engine/checkpoint/checkpoint_names.h"
 #include "engine/checkpoint/checkpoint_reader.h"
+#include "engine/plan/stored_values.h"
 
 namespace shardscope {
 
@@ -28,7 +30,10 @@ void CheckpointArguments::add_to(CLI::App& command) {
       ->check(CLI::PositiveNumber)
       ->needs(into);
   command
-      .add_option("--on-checkpoint-error", on_error, "whether a checkpoint that cannot be written ends the run (stop)")
+      .add_option(
+          "--on-checkpoint-error", on_error,
+          "whether a checkpoint that cannot be written ends the run (stop). A run whose end is in no checkpoint "
+          "has code 1 in either case, and one whose folder is moved ends")
       ->check(CLI::IsMember({"stop", "continue"}))
       ->needs(into);
   command
@@ -54,8 +59,12 @@ CheckpointOptions CheckpointArguments::options() const {
   return options;
 }
 
+std::vector<int64_t> CheckpointArguments::bytes(const Plan& plan) const {
+  return folder.empty() ? std::vector<int64_t>() : checkpoint_bytes(plan);
+}
+
 std::vector<std::string> CheckpointArguments::rank_arguments(bool again) const {
-  if (again && held_) require_in_place(*held_);
+  if (again) require_folder_in_place();
   std::vector<std::string> list;
   if (!folder.empty()) {
     list = {"--checkpoint", absolute(folder), "--keep", std::to_string(keep), "--on-checkpoint-error", on_error};
@@ -71,12 +80,30 @@ std::string CheckpointArguments::resumed_path(bool again) const {
   return absolute(own ? folder : resume);
 }
 
+void CheckpointArguments::require_folder_in_place() const {
+  if (held_) require_in_place(*held_);
+}
+
 int64_t CheckpointArguments::restart_step() const {
+  require_folder_in_place();
   const std::string path = resumed_path(true);
   if (path.empty()) return 0;
   if (is_checkpoint(path)) return CheckpointReader(path).index().step;
   const std::vector<FoundCheckpoint> found = list_checkpoints(path);
   return found.empty() ? 0 : found.back().step;
+}
+
+std::vector<std::string> CheckpointArguments::incomplete() const {
+  std::vector<std::string> found;
+  if (!held_) return found;
+  try {
+    for (const std::string& name : held_->names()) {
+      const std::optional<int64_t> step = step_of_leftover(name);
+      if (step && name == part_name(*step)) found.push_back(step_folder_name(*step));
+    }
+  } catch (const Failure&) {  // a folder that cannot be read tells nothing
+  }
+  return found;
 }
 
 std::optional<std::string> CheckpointArguments::check(const Plan& plan, const DataIdentity& data) const {

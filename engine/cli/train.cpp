@@ -71,6 +71,8 @@ RunOptions run_options(const RunConfig& config, const Plan& plan, const TrainArg
   options.ranks = plan.mesh.device_count();
   options.steps = plan.training.steps;
   options.rank_bytes = rank_memory_bytes(plan);
+  const std::vector<int64_t> checkpoint_bytes = arguments.checkpoints.bytes(plan);
+  options.checkpoint_bytes = RankRange{0, options.ranks}.sum(checkpoint_bytes);
   options.limits = deadlines_of(plan, plan.training.data.reads_files(), data.sampled_bytes());
   for (const std::string& deadline : arguments.deadlines) set_deadline(options.limits, deadline);
   options.max_restarts = arguments.max_restarts;
@@ -82,7 +84,10 @@ RunOptions run_options(const RunConfig& config, const Plan& plan, const TrainArg
   options.hosts = arguments.hosts.options(config, program);
   if (options.hosts) {
     options.hosts->rank_bytes = options.rank_bytes;
-    options.hosts->needed_bytes = arguments.outputs.force ? 0 : plan.totals.memory_total;
+    if (!arguments.outputs.force) {
+      options.hosts->needed_bytes = plan.totals.memory_total;
+      options.hosts->checkpoint_bytes = checkpoint_bytes;
+    }
     options.hosts->start_ns = options.limits.agent_ns;
     options.hosts->silence_ns = options.limits.host_ns;
     options.hosts->command = [program, &arguments, ranks = options.ranks,
@@ -94,15 +99,8 @@ RunOptions run_options(const RunConfig& config, const Plan& plan, const TrainArg
     return mpirun_command(program, session, ranks, arguments.rank_arguments(std::exchange(again, true)));
   };
   options.restart_step = [&arguments] { return arguments.checkpoints.restart_step(); };
+  options.incomplete_checkpoints = [&arguments] { return arguments.checkpoints.incomplete(); };
   return options;
-}
-
-Failure with_hint(const Failure& failure) {
-  std::vector<Error> errors = failure.errors();
-  for (Error& error : errors) {
-    if (error.code == "start_program") error.hint = "install openmpi-bin, or put Open MPI's mpirun on the PATH";
-  }
-  return Failure(errors);
 }
 
 int exit_code(RunEnd end, int signal) {
@@ -129,7 +127,7 @@ int supervise(const Plan& plan, RunProcess& run, HeldSignals& held, TrainOutputs
     const int code = exit_code(outcome.end, signals.first());
     return code == exit_ok && !problem.empty() ? exit_failed_run : code;
   } catch (const Failure& failure) {
-    output.say(with_hint(failure).what());
+    output.say(failure.what());
     return exit_failed_run;
   }
 }
@@ -169,8 +167,10 @@ int start_ranks(const TrainArguments& arguments) {
   if (plan.training.refusal) throw Failure(*plan.training.refusal);
   if (config.hosts.empty()) {
     const bool force = arguments.outputs.force;
-    require_host_memory(plan, force);
-    if (!is_for_a_host(plan)) require_host_memory(plan, plan.mesh.device_count(), usable_memory_bytes(), force);
+    const std::vector<int64_t> copied = arguments.checkpoints.bytes(plan);
+    require_host_memory(plan, force, copied);
+    if (!is_for_a_host(plan))
+      require_host_memory(plan, {0, plan.mesh.device_count()}, usable_memory_bytes(), force, copied);
   }
   const DataIdentity data = identify_data(plan.training.data);
   const std::optional<std::string> nothing_to_do = arguments.checkpoints.check(plan, data);
@@ -184,11 +184,17 @@ int start_ranks(const TrainArguments& arguments) {
   return code;
 }
 
-// As mpirun says.
-std::optional<int> ranks_on_this_host() {
-  const char* text = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-  const int ranks = text ? std::atoi(text) : 0;
-  return ranks > 0 ? std::optional(ranks) : std::nullopt;
+// As mpirun says, which gives a host ranks that follow each other, unless it is told otherwise.
+RankRange ranks_on_this_host(const Plan& plan) {
+  const auto number = [](const char* variable) {
+    const char* text = std::getenv(variable);
+    return text ? std::atoi(text) : 0;
+  };
+  const RankRange ranks{number("OMPI_COMM_WORLD_RANK") - number("OMPI_COMM_WORLD_LOCAL_RANK"),
+                        number("OMPI_COMM_WORLD_LOCAL_SIZE")};
+  const int all = plan.mesh.device_count();
+  const bool is_known = ranks.first >= 0 && ranks.count > 0 && ranks.first + ranks.count <= all;
+  return is_known ? ranks : RankRange{0, all};
 }
 
 // What is left to write and to say on the rank that writes, whose training has ended with `code`.
@@ -224,10 +230,10 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   };
   options.machine = [&arguments] { return plan_request(arguments.config()).machine; };
   options.check_plan = [&](const Plan& plan) {
-    const int ranks = ranks_on_this_host().value_or(plan.mesh.device_count());
     const bool is_given = !config.machine.empty() && is_for_a_host(plan);
-    require_host_memory(plan, ranks, is_given ? plan.machine.device.memory_bytes : usable_memory_bytes(),
-                        arguments.outputs.force);
+    require_host_memory(plan, ranks_on_this_host(plan),
+                        is_given ? plan.machine.device.memory_bytes : usable_memory_bytes(), arguments.outputs.force,
+                        arguments.checkpoints.bytes(plan));
   };
   options.on_plan = [&](const Plan& plan) {
     for (const Error& warning : plan.warnings) note("warning: " + to_string(warning));
@@ -290,7 +296,8 @@ void describe_training(HelpText& help) {
           "to come from its host, and of a `host` not to answer: {}. When one passes, the rank, its phase and the "
           "ranks "
           "that wait for it are named. By default a phase may take 11 seconds and what the plan's size, planning time, "
-          "ranks and files ask for beyond; a stopped rank 2, an agent 12, a host 10.",
+          "ranks and files ask for beyond; a stopped rank 2, an agent 12, a host 10. `saving` is the wait for a call "
+          "that writes a checkpoint, also after an interrupt.",
           fmt::join(deadline_names(), ", ")))
       .paragraph(
           "A line of the `--jsonl` file has the step, each metric, `step_ms` of the slowest rank and, for each rank, "

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,6 +37,11 @@ class DataSource {
   // Writes the elements of `box` of input `name` in training step `step` (from 0), row-major, in the input's dtype, to
   // `out`, which is as large and aligned for it. Throws Failure for an input that it does not give.
   virtual void fill(const std::string& name, const Box& box, int64_t step, std::span<std::byte> out) const = 0;
+  // Does what fill() would begin with for this step and those after it, where that is much; `on_progress` comes again
+  // and again meanwhile.
+  virtual void prepare(int64_t step, const std::function<void()>& on_progress) const {
+    static_cast<void>(step), static_cast<void>(on_progress);
+  }
   // True where every step has the same inputs, so that they need to be filled only once.
   virtual bool same_every_step() const = 0;
 };

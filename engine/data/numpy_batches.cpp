@@ -34,16 +34,22 @@ class NumpyBatches : public DataSource {
     }
   }
 
+  void prepare(int64_t step, const std::function<void()>& on_progress) const override {
+    draw(step % batches_, on_progress);
+  }
+
   bool same_every_step() const override { return batches_ == 1; }
 
  private:
-  void draw(int64_t batch) const {
+  void draw(
+      int64_t batch, const std::function<void()>& on_progress = [] {}) const {
     if (batch < drawn_ - 1) {
       random_ = NumpyRandom(seed_);
       drawn_ = 0;
     }
     for (; drawn_ <= batch; ++drawn_) {
       for (int32_t& token : tokens_) token = random_.integer(limit_);
+      on_progress();
     }
   }
 

@@ -22,6 +22,7 @@
 #include "engine/export/headless_scripts.h"
 #include "engine/machine/chosen_machine.h"
 #include "engine/machine/machine_file.h"
+#include "engine/plan/stored_values.h"
 
 namespace shardscope {
 
@@ -130,7 +131,8 @@ void write_headless(const ExportSource& source, Launch launch, ExportTarget& tar
   config.machine = machine_choice(std::string("machine.json"));
   HeadlessFacts facts{
       plan.training.model,   plan.mesh.device_count(), plan.arena_bytes(),           plan.ranks_per_host,
-      plan.threads_per_rank, plan.training.steps,      plan.totals.seconds_per_step, plan.trains()};
+      plan.threads_per_rank, plan.training.steps,      plan.totals.seconds_per_step, plan.trains(),
+      checkpoint_bytes(plan)};
   facts.hosts = hosts_of(config);
   target.add_file("run.json", write_run_config(config));
   target.add_file("machine.json", machine_text(plan.machine));

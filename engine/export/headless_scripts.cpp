@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/base/plural.h"
+#include "engine/plan/host_memory.h"
 
 namespace shardscope {
 
@@ -64,6 +65,18 @@ std::string node_lines(const std::vector<int>& ranks_per_host) {
   if (nodes > 1 && std::ranges::count(ranks_per_host, ranks_per_host.front()) == std::ssize(ranks_per_host))
     lines += fmt::format("#SBATCH --ntasks-per-node={}\n", ranks_per_host.front());
   return lines;
+}
+
+// Slurm holds the ranks of a node to what all of them may have, so what these need on the average of one node.
+int64_t most_rank_bytes(const HeadlessFacts& facts) {
+  if (!facts.trains) return facts.rank_bytes;
+  int64_t most = 0;
+  RankRange ranks;
+  for (int count : facts.ranks_per_host.empty() ? std::vector{facts.ranks} : facts.ranks_per_host) {
+    ranks = {ranks.first + ranks.count, count};
+    most = std::max(most, (ranks.sum(facts.checkpoint_bytes) + count - 1) / count);
+  }
+  return facts.rank_bytes + most;
 }
 
 // Twice what the plan predicts, and ten minutes to start and end; a longer run goes on when it is started again.
@@ -177,7 +190,7 @@ std::string mpirun_script(const HeadlessFacts& facts) {
 
 std::string slurm_script(const HeadlessFacts& facts) {
   constexpr int64_t mebibyte = 1 << 20;
-  const int64_t bytes_per_cpu = (facts.rank_bytes + beside_arena_bytes) / facts.threads_per_rank;
+  const int64_t bytes_per_cpu = (most_rank_bytes(facts) + beside_arena_bytes) / facts.threads_per_rank;
   return fmt::format(
       R"sh(#!/bin/bash
 #SBATCH --job-name=shardscope-{0}

@@ -58,6 +58,7 @@ WatchdogLimits deadlines_of(const Plan& plan, bool reads_files, int64_t compared
   add(RankPhase::allocating, bytes / reserve_rate);
   add(RankPhase::initialising, bytes / initialise_rate + (reads_files ? file_seconds : 0));
   add(RankPhase::initialising, static_cast<double>(compared_bytes) / initialise_rate);
+  add(RankPhase::saving, bytes / write_rate + file_seconds);
   add(RankPhase::finishing, bytes / write_rate);
   for (const std::vector<Simulation::Span>& stage : plan.simulation.stages) {
     double before = 0;

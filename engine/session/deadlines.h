@@ -11,7 +11,8 @@
 namespace shardscope {
 
 // How long each thing may take before the run has failed. A phase's deadline counts while no rank is behind it, so a
-// rank is never blamed for waiting. While training it is the time without a heartbeat (a plan step begun).
+// rank is never blamed for waiting. While training it is the time without a heartbeat (a plan step begun), while saving
+// that without a call to write the checkpoint.
 struct WatchdogLimits {
   std::array<int64_t, rank_phase_count> phase_ns;
   int64_t longest_step_ns = 0;          // predicted, of the plan's steps
@@ -21,7 +22,8 @@ struct WatchdogLimits {
   int64_t shutdown_ns = 8'000'000'000;  // between the last rank's "finished" and the launcher's end
   int64_t agent_ns = 12'000'000'000;    // until the agents of all hosts have come
   int64_t host_ns = 10'000'000'000;     // a host does not answer
-  int64_t stopping_ns = 5'000'000'000;  // after the first interrupt, without a sign of life, until the end by force
+  int64_t stopping_ns = 5'000'000'000;  // after the first interrupt, without a sign of life, until the end by force;
+                                        // a checkpoint that is being written has the time of its phase
 
   // What a heartbeat may take beyond its deadline, in the longest steps that were predicted and measured.
   static constexpr int64_t predicted_steps = 20, measured_steps = 5;

@@ -199,6 +199,9 @@ class HostAgent {
       case HostFrameKind::resume:
         if (group_) group_->resume();
         return;
+      case HostFrameKind::kill:
+        if (group_) group_->kill_ranks();
+        return;
       case HostFrameKind::end: ended_ = true; return;
       default: return;
     }

@@ -16,14 +16,15 @@ std::string host_title(const HostRanks& place) {
   return fmt::format("host {} (ranks {} to {})", place.name, place.first_rank, place.first_rank + place.ranks - 1);
 }
 
-std::optional<std::string> unfit_reason(const nlohmann::json& machine, int ranks, int64_t needed_bytes) {
+std::optional<std::string> unfit_reason(const nlohmann::json& machine, int ranks, int64_t needed_bytes,
+                                        int64_t checkpoint_bytes) {
   const std::string there = machine.value("code", "not known"), here = loaded_code();
   if (there != here) {
     const auto differing = [](const std::string& code) { return code.empty() ? "nothing else" : code; };
     return fmt::format("has another build of this program or its libraries: there {}, here {}; install one everywhere",
                        differing(code_not_in(there, here)), differing(code_not_in(here, there)));
   }
-  const auto excess = host_memory_excess(needed_bytes, ranks, machine.at("memory_bytes"));
+  const auto excess = host_memory_excess(needed_bytes, ranks, machine.at("memory_bytes"), checkpoint_bytes);
   if (excess) return fmt::format("{} ({}; {})", excess->message, excess->hint, force_hint);
   return std::nullopt;
 }

@@ -22,8 +22,9 @@ struct JudgedHost {
 std::string host_title(const HostRanks& place);
 
 // Why a machine, as its agent describes it (HostFrameKind::ready), cannot have `ranks` ranks: it has another build of
-// the program, or less memory than `needed_bytes` a rank; 0: any memory will do.
-std::optional<std::string> unfit_reason(const nlohmann::json& machine, int ranks, int64_t needed_bytes);
+// the program, or less memory than `needed_bytes` a rank and `checkpoint_bytes` for all of them; 0: any memory will do.
+std::optional<std::string> unfit_reason(const nlohmann::json& machine, int ranks, int64_t needed_bytes,
+                                        int64_t checkpoint_bytes = 0);
 
 // What is known of hosts that are unfit, each with its reason: "host a (ranks 0 to 3): ...; host b ...: ...".
 std::string unfit_hosts(std::span<const JudgedHost> hosts);

@@ -24,6 +24,7 @@ enum class HostFrameKind : uint8_t {
   stop,     // launcher: ranks end after the step
   pause,    // launcher: all processes of the run are stopped
   resume,   // launcher: and continued
+  kill,     // launcher: the ranks end at once; what has started them goes on
   end,      // launcher: end all, and yourself
   ended,    // agent, its last: {"left": [text]}, what the kernel would not end
   failure,  // agent, its last: what went wrong, as text

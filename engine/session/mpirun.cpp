@@ -66,6 +66,12 @@ std::vector<std::string> mpirun_command(const std::string& program, const Mpirun
   return command;
 }
 
+Failure with_hint_for_mpirun(const Failure& failure) {
+  std::vector<Error> errors = failure.errors();
+  for (Error& error : errors) error.hint = "install openmpi-bin, or put Open MPI's mpirun on the PATH";
+  return Failure(errors);
+}
+
 TaggedLine parse_tagged_line(std::string_view line) {
   std::string text(line);
   int rank = -1, length = 0;

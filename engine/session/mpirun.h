@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/error.h"
+
 namespace shardscope {
 
 // How mpirun reaches the hosts of a run (RunHosts), where these are other than this one.
@@ -22,6 +24,9 @@ std::vector<std::string> mpirun_command(const std::string& program, const std::s
 // The same on several hosts, where each rank finds its session directory in its environment.
 std::vector<std::string> mpirun_command(const std::string& program, const MpirunHosts& hosts, int ranks,
                                         const std::vector<std::string>& more = {});
+
+// Of a Failure (start_program), which then says what is missing.
+Failure with_hint_for_mpirun(const Failure& failure);
 
 struct TaggedLine {
   int rank = -1;  // -1: untagged

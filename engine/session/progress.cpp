@@ -77,6 +77,12 @@ uint64_t Progress::signs_of_life() const {
   return signs;
 }
 
+bool Progress::is_saving() const {
+  return std::ranges::any_of(observations_, [](const RankObservation& rank) {
+    return !has_ended(rank) && phase_of(rank) == RankPhase::saving;
+  });
+}
+
 int64_t Progress::furthest_step() const {
   int64_t furthest = -1;
   for (const RankObservation& observation : observations_)

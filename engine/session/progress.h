@@ -29,6 +29,7 @@ class Progress {
   const std::vector<RankObservation>& observations() const { return observations_; }
   int64_t completed_steps() const { return completed_; }
   uint64_t signs_of_life() const;  // by all ranks: heartbeats, and phases entered
+  bool is_saving() const;          // whether any rank waits for a checkpoint to be written
   int64_t furthest_step() const;   // in which any rank is; -1: none trains yet
 
  private:

@@ -115,6 +115,12 @@ void RankGroup::pause() {
 
 void RankGroup::resume() { tree_.signal_all(SIGCONT); }
 
+void RankGroup::kill_ranks() {
+  for (const ProcessId& process : observer_.processes()) {
+    if (process.start_time != 0 && is_alive(process)) ::kill(process.pid, SIGKILL);
+  }
+}
+
 void RankGroup::ask_to_end() {
   tree_.scan();
   child_.send_signal(SIGTERM);

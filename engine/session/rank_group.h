@@ -41,6 +41,8 @@ class RankGroup {
   void pause();
   void resume();
 
+  // The ranks alone, stopped ones, too, none of which does anything more: no SIGCONT wakes them.
+  void kill_ranks();
   void ask_to_end();  // SIGTERM to the launcher, which ends its ranks
   // At once, by all means; gives a sentence about each process that the kernel does not end in that time.
   std::vector<std::string> end(int64_t patience_ns);

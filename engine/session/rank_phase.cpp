@@ -11,9 +11,9 @@ static_assert(rank_phase_count == enum_count<RankPhase>);
 
 namespace {
 
-constexpr std::array<std::string_view, rank_phase_count> names = {"launching",    "starting", "connecting",
-                                                                  "planning",     "agreeing", "allocating",
-                                                                  "initialising", "training", "finishing"};
+constexpr std::array<std::string_view, rank_phase_count> names = {"launching", "starting",   "connecting",   "planning",
+                                                                  "agreeing",  "allocating", "initialising", "training",
+                                                                  "saving",    "finishing"};
 
 }  // namespace
 

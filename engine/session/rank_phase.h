@@ -7,7 +7,7 @@
 
 namespace shardscope {
 
-// Where a rank is, in the order in which it gets there.
+// Where a rank is, in the order in which it gets there; from saving it goes back to training where steps follow.
 enum class RankPhase : uint8_t {
   launching,     // its process has not come to main
   starting,      // it is there, and reads what it is to do
@@ -17,9 +17,10 @@ enum class RankPhase : uint8_t {
   allocating,    // shares the arenas
   initialising,  // makes parameters and optimizer state
   training,
+  saving,     // waits for a checkpoint to be written, as all ranks do then
   finishing,  // writes what is asked for at the end, and leaves MPI
 };
-inline constexpr size_t rank_phase_count = 9;
+inline constexpr size_t rank_phase_count = 10;
 
 std::string_view name(RankPhase phase);
 std::optional<RankPhase> rank_phase(std::string_view name);

@@ -55,6 +55,7 @@ std::string place_of(const RankObservation& rank, std::span<const PlanStepName> 
   if (has_finished(rank)) return " after the end of training";
   const RankPhase phase = phase_of(rank);
   if (phase == RankPhase::launching) return " before it could start";
+  if (phase == RankPhase::saving) return " while writing a checkpoint";
   if (phase != RankPhase::training) return fmt::format(" while {}", name(phase));
   if (!rank.status || rank.status->training_step < 0) return " before the first training step";
   const std::string op = current_op(rank, plan_steps);

@@ -14,6 +14,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/plural.h"
+#include "engine/plan/host_memory.h"
 #include "engine/session/host_network.h"
 #include "engine/session/processes.h"
 #include "engine/session/telemetry.h"
@@ -223,7 +224,8 @@ void RunHosts::take_exit(Host& host, int wait_status, News& news) {
 
 void RunHosts::register_host(Host& host, const json& machine, News& news) {
   host.agent = {machine.at("pid"), machine.at("start_time")};
-  host.unfit = unfit_reason(machine, host.place.ranks, options_.needed_bytes);
+  const RankRange ranks{host.place.first_rank, host.place.ranks};
+  host.unfit = unfit_reason(machine, ranks.count, options_.needed_bytes, ranks.sum(options_.checkpoint_bytes));
   host.ready = !host.unfit;
   if (host.ready) {
     const int first = host.place.first_rank;

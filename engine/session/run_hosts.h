@@ -28,13 +28,14 @@ namespace shardscope {
 
 struct RunHostsOptions {
   std::vector<HostRanks> hosts;
-  std::vector<std::string> launcher;  // empty: ssh, or srun in an allocation; called as LAUNCHER... HOST COMMAND
-  std::string interface;              // empty: that by which each host is reached
-  std::string program;                // "shardrun", by its path on all hosts
-  int64_t rank_bytes = 0;             // of the largest file that a rank makes: its arena
-  std::string mpi_token;              // of mpi_guard_environment() on all hosts; empty: no guard
-  int64_t needed_bytes = 0;           // of memory for each rank; a host with less is refused; 0: none is (--force)
-  int64_t start_ns = 30'000'000'000;  // for all agents to come
+  std::vector<std::string> launcher;      // empty: ssh, or srun in an allocation; called as LAUNCHER... HOST COMMAND
+  std::string interface;                  // empty: that by which each host is reached
+  std::string program;                    // "shardrun", by its path on all hosts
+  int64_t rank_bytes = 0;                 // of the largest file that a rank makes: its arena
+  std::string mpi_token;                  // of mpi_guard_environment() on all hosts; empty: no guard
+  int64_t needed_bytes = 0;               // of memory for each rank; a host with less is refused; 0: none is (--force)
+  std::vector<int64_t> checkpoint_bytes;  // by rank, of memory beside that; empty: none
+  int64_t start_ns = 30'000'000'000;      // for all agents to come
   int64_t silence_ns = 10'000'000'000;
   int64_t end_ns = 8'000'000'000;                                       // for their end
   std::function<std::vector<std::string>(const MpirunHosts&)> command;  // mpirun_command(), or a test's own
@@ -76,6 +77,7 @@ class RunHosts {
   void request_stop() { tell(HostFrameKind::stop); }
   void pause() { tell(HostFrameKind::pause); }
   void resume() { tell(HostFrameKind::resume); }
+  void kill_ranks() { tell(HostFrameKind::kill); }
 
   // Ends all processes of the run on all hosts that can be reached.
   News end(int64_t patience_ns);

@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "engine/base/control_group.h"
-#include "engine/base/error.h"
 #include "engine/base/plural.h"
 #include "engine/machine/machine_file.h"
 #include "engine/session/host_network.h"
@@ -85,12 +84,16 @@ RunProcess::~RunProcess() {
 RunOutcome RunProcess::run(const std::function<void(const ReportedMessage&)>& on_message) {
   on_message_ = on_message;
   if (mpi_token_.empty()) publish(LogMessage{LogMessage::supervisor, mpi_guard_missing()});
-  do {
-    run_once();
-    if (over_) handle_interrupts();
-  } while (over_ && !history_.failure() && !stopping_ && !kill_asked_);
+  try {
+    for (bool again = true; again; report_incomplete()) {
+      run_once();
+      again = starts_again();
+    }
+  } catch (const Failure& failure) {
+    abandon(failure);
+  }
   report_restart();
-  const FinishedMessage finished{run_end(), progress_->completed_steps()};
+  const FinishedMessage finished{run_end(), steps_};
   publish(finished);
   flush_clients();
   return {finished.end, finished.steps, history_.failure()};
@@ -101,7 +104,7 @@ void RunProcess::run_once() {
   hosts_.reset();
   progress_ = std::make_unique<Progress>(step_counts(options_.plan_steps, options_.ranks), options_.metrics,
                                          options_.expert_layers);
-  const MemoryFacts memory{options_.rank_bytes, usable_memory_bytes()};
+  const MemoryFacts memory{options_.rank_bytes, usable_memory_bytes(), options_.checkpoint_bytes};
   watchdog_ = std::make_unique<Watchdog>(options_.plan_hash, options_.plan_steps, options_.limits, memory);
   page_.clear();
   remove_telemetry(directory_.path());
@@ -140,8 +143,12 @@ void RunProcess::start_ranks() {
     std::iota(here.begin(), here.end(), 0);
     command = options_.command(directory_.path());
   }
-  ranks_ = std::make_unique<RankGroup>(command, directory_.path(), std::move(here),
-                                       mpi_guard_environment(mpi_token_, address, networks));
+  try {
+    ranks_ = std::make_unique<RankGroup>(command, directory_.path(), std::move(here),
+                                         mpi_guard_environment(mpi_token_, address, networks));
+  } catch (const Failure& failure) {
+    throw with_hint_for_mpirun(failure);
+  }
 }
 
 bool RunProcess::reach_hosts() {
@@ -175,10 +182,7 @@ void RunProcess::handle_news(const RunHosts::News& news) {
       publish(LogMessage{LogMessage::supervisor, done_note(*news.failure)});
     else take_failure(FailureMessage{-1, "", "", *news.failure});
   }
-  for (const std::string& text : news.left) {
-    if (history_.failure()) publish(LogMessage{LogMessage::supervisor, text});
-    else publish(FailureMessage{-1, "", "", text});
-  }
+  report_left(news.left);
 }
 
 void RunProcess::request_stop() {
@@ -259,12 +263,13 @@ void RunProcess::handle_interrupts() {
   if (count > 1 || !stops_in_time()) over_ = kill_asked_ = true;
 }
 
-// Once they train, the step that they are in and a last checkpoint may take as long as the ranks get on with them.
+// Once they train, the step that they are in may take as long as the ranks get on with it, and a last checkpoint as
+// long as its phase, which the watchdog looks at.
 bool RunProcess::stops_in_time() {
   const bool listens = stopping_->step && *stopping_->step >= 0 && progress_->furthest_step() <= *stopping_->step + 2;
   const uint64_t signs = progress_->signs_of_life();
   const int64_t now_ns = clock_.tick(monotonic_ns());
-  if (listens && signs != stopping_->signs_of_life) {
+  if (listens && (signs != stopping_->signs_of_life || progress_->is_saving())) {
     stopping_->signs_of_life = signs;
     stopping_->since_ns = now_ns;
   }
@@ -295,30 +300,82 @@ void RunProcess::take_failure(FailureMessage failure) {
   over_ = true;
   failure.message += full_disk_note(directory_.path()) + address_space_note(options_.rank_bytes) + stack_note();
   const bool is_wanted = !stopping_ && !stop_asked_;
-  if (watchdog_->lost_a_rank() && restarts_ < options_.max_restarts && is_wanted) {
-    const int64_t from_step = options_.restart_step ? options_.restart_step() : 0;
-    std::string text =
-        fmt::format("{}; starting again from step {} (restart {})", failure.message, from_step, ++restarts_);
-    restarting_ = RestartMessage{restarts_, from_step, std::move(failure)};
-    return publish(LogMessage{LogMessage::supervisor, std::move(text)});
-  }
+  if (watchdog_->lost_a_rank() && restarts_ < options_.max_restarts && is_wanted) lost_ = std::move(failure);
+  else report_failure(std::move(failure));
+}
+
+void RunProcess::report_failure(FailureMessage failure) {
   if (restarts_ > 0) failure.message += fmt::format(" (after {})", counted(restarts_, "restart"));
   publish(failure);
+}
+
+// The ranks have ended: they write no checkpoint any more.
+bool RunProcess::starts_again() {
+  if (over_) handle_interrupts();
+  if (!lost_) return false;
+  FailureMessage failure = *std::exchange(lost_, std::nullopt);
+  if (stopping_ || stop_asked_) {
+    report_failure(std::move(failure));
+    return false;
+  }
+  RestartMessage restart{restarts_ + 1, 0, std::move(failure)};
+  try {
+    if (options_.restart_step) restart.from_step = options_.restart_step();
+  } catch (const Failure& why) {
+    report_no_restart(std::move(restart.failure), why);
+    return false;
+  }
+  std::string text = fmt::format("{}; starting again from step {} (restart {})", restart.failure.message,
+                                 restart.from_step, restart.restart);
+  restarting_ = std::move(restart);
+  publish(LogMessage{LogMessage::supervisor, std::move(text)});
+  return true;
+}
+
+void RunProcess::report_no_restart(FailureMessage failure, const Failure& why) {
+  failure.message += fmt::format("; cannot start again: {}", why.what());
+  report_failure(std::move(failure));
+}
+
+// What cannot be started, or watched any longer.
+void RunProcess::abandon(const Failure& failure) {
+  over_ = true;
+  if (restarting_ && !ranks_) report_no_restart(std::exchange(restarting_, std::nullopt)->failure, failure);
+  report_restart();
+  if (lost_) report_failure(*std::exchange(lost_, std::nullopt));
+  if (history_.failure()) publish(LogMessage{LogMessage::supervisor, failure.what()});
+  else report_failure(FailureMessage{-1, "", "", failure.what()});
+  ranks_.reset();
+  if (hosts_) hosts_->end(options_.hosts->end_ns);
+  hosts_.reset();
+}
+
+// What the ranks had begun before they were ended. Those that train have removed what an earlier run had left.
+void RunProcess::report_incomplete() {
+  if (!over_ || !options_.incomplete_checkpoints || progress_->furthest_step() < 0) return;
+  for (const std::string& name : options_.incomplete_checkpoints())
+    publish(LogMessage{LogMessage::supervisor, name + " was not completed"});
 }
 
 void RunProcess::report_restart(std::optional<int64_t> first_step) {
   if (!restarting_) return;
   RestartMessage restart = *std::exchange(restarting_, std::nullopt);
+  restarts_ = restart.restart;
   if (first_step && *first_step != restart.from_step) {
     publish(LogMessage{LogMessage::supervisor, fmt::format("restart {} goes on from step {}, not {}: the newest "
                                                            "checkpoint could not be used",
                                                            restart.restart, *first_step, restart.from_step)});
     restart.from_step = *first_step;
   }
+  steps_ = restart.from_step;
   publish(restart);
 }
 
 void RunProcess::end_by_force() {
+  if (lost_ || history_.failure()) {
+    ranks_->kill_ranks();
+    if (hosts_) hosts_->kill_ranks();
+  }
   ranks_->ask_to_end();
   const int64_t deadline = monotonic_ns() + options_.exit_grace_ns;
   while (!ranks_->wait_status() && monotonic_ns() < deadline && interrupts_.load() < 2) {
@@ -336,6 +393,12 @@ void RunProcess::end_ranks() {
     read_output();
     follow_ranks();
   } while (more_telemetry_);
+  report_left(left);
+}
+
+// Beside processes that could not be ended none are started.
+void RunProcess::report_left(const std::vector<std::string>& left) {
+  if (!left.empty() && lost_) report_failure(*std::exchange(lost_, std::nullopt));
   for (const std::string& text : left) {
     if (history_.failure()) publish(LogMessage{LogMessage::supervisor, text});
     else publish(FailureMessage{-1, "", "", text});
@@ -353,7 +416,10 @@ void RunProcess::flush_clients() {
 }
 
 void RunProcess::publish(const Message& message) {
-  if (auto* step = std::get_if<StepMessage>(&message)) report_restart(step->step);
+  if (auto* step = std::get_if<StepMessage>(&message)) {
+    report_restart(step->step);
+    steps_ = step->step + 1;
+  }
   if (auto* trace = std::get_if<TraceMessage>(&message); trace && !is_sendable(*trace)) {
     if (!std::exchange(left_out_a_trace_, true)) publish(LogMessage{LogMessage::supervisor, unsendable_note(*trace)});
     return;
@@ -368,7 +434,7 @@ void RunProcess::publish(const Message& message) {
 RunEnd RunProcess::run_end() const {
   if (history_.failure()) return RunEnd::failed;
   if (stopping_) return RunEnd::interrupted;
-  return (stop_asked_ && progress_->completed_steps() < options_.steps) ? RunEnd::stopped : RunEnd::finished;
+  return (stop_asked_ && steps_ < options_.steps) ? RunEnd::stopped : RunEnd::finished;
 }
 
 }  // namespace shardscope

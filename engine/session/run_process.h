@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/machine/machine.h"
 #include "engine/session/control.h"
 #include "engine/session/messages.h"
@@ -31,8 +32,9 @@ struct RunOptions {
   Machine machine;          // for which the plan was made; the ranks read it as DIR/machine.json
   uint64_t plan_hash = 0;
   int ranks = 1;
-  int64_t steps = 0;       // that the run file asks for
-  int64_t rank_bytes = 0;  // that the plan wants of memory, for each rank
+  int64_t steps = 0;             // that the run file asks for
+  int64_t rank_bytes = 0;        // that the plan wants of memory, for each rank
+  int64_t checkpoint_bytes = 0;  // that all ranks copy for a checkpoint
   PlanStepNames plan_steps;
   std::vector<std::string> metrics;  // names, in the plan's order
   std::vector<ExpertLayer> expert_layers;
@@ -42,6 +44,8 @@ struct RunOptions {
   std::optional<RunHostsOptions> hosts;  // the ranks' hosts, by whose `command` they are started then
   WatchdogLimits limits;
   std::function<int64_t()> restart_step;  // with which ranks that are started again begin; empty: 0
+  // Names of checkpoints that ranks which were ended by force have left; empty: none are looked for.
+  std::function<std::vector<std::string>()> incomplete_checkpoints;
   int max_restarts = 0;                   // how often the ranks are started again after one was lost
   int64_t exit_grace_ns = 2'000'000'000;  // between SIGTERM to the launcher and SIGKILL to all, and then for their end
 };
@@ -69,8 +73,8 @@ class RunProcess {
   const std::string& session_directory() const { return directory_.path(); }
   const std::string& socket_path() const { return server_.path(); }
 
-  // Blocks until the end; `on_message` gets what a client gets after its snapshot. Throws Failure (start_program)
-  // when the ranks cannot be started. Call it once.
+  // Blocks until the end; `on_message` gets what a client gets after its snapshot. What goes wrong is a message, also
+  // where the ranks cannot be started, or not once more. Call it once.
   RunOutcome run(const std::function<void(const ReportedMessage&)>& on_message);
 
   // What Ctrl-C means: the first call asks for a stop after the current step, the second (or time) ends the run by
@@ -102,6 +106,12 @@ class RunProcess {
   void handle_pause();
   void watch(std::optional<int> wait_status);
   void take_failure(FailureMessage failure);
+  void report_failure(FailureMessage failure);
+  void report_left(const std::vector<std::string>& left);
+  bool starts_again();
+  void report_no_restart(FailureMessage failure, const Failure& why);
+  void abandon(const Failure& failure);
+  void report_incomplete();
   void report_restart(std::optional<int64_t> first_step = {});
   void end_by_force();
   void end_ranks();
@@ -122,7 +132,9 @@ class RunProcess {
   std::unique_ptr<RankGroup> ranks_;
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<Watchdog> watchdog_;
-  int restarts_ = 0;
+  int restarts_ = 0;                          // that were reported
+  int64_t steps_ = 0;                         // completed
+  std::optional<FailureMessage> lost_;        // for which the ranks are started again, once they have ended
   std::optional<RestartMessage> restarting_;  // reported with the first step, which shows where the ranks go on
   bool more_telemetry_ = false;
   bool left_out_a_trace_ = false;  // for its size; said once

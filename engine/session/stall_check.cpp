@@ -20,6 +20,7 @@ const char* doing(RankPhase phase, bool has_process) {
     case RankPhase::allocating: return "has been allocating its memory";
     case RankPhase::initialising: return "has been making its parameters";
     case RankPhase::training: return "has made no progress";
+    case RankPhase::saving: return "has been writing a checkpoint";
     case RankPhase::finishing: return "has been finishing (writing results, leaving MPI)";
   }
   return "";
@@ -34,7 +35,8 @@ const char* state_text(char state) {
   }
 }
 
-// Of ranks at the same place, the one more likely to hold up the others comes first.
+// Of ranks at the same place, the one more likely to hold up the others comes first. A checkpoint is written by another
+// thread than the one whose state is seen.
 int innocence(char state) { return state == 'D' ? 0 : state == 'R' ? 1 : 2; }
 
 }  // namespace
@@ -85,7 +87,7 @@ int StallCheck::last_rank(std::span<const RankObservation> ranks) const {
     const RankPhase phase = phase_of(rank);
     const bool trains = phase == RankPhase::training && rank.status;
     return std::tuple(phase, trains ? rank.status->training_step : 0, trains ? rank.status->plan_step : 0,
-                      innocence(rank.process_state), since_[i].since_ns);
+                      phase == RankPhase::saving ? 0 : innocence(rank.process_state), since_[i].since_ns);
   };
   int last = -1;
   for (size_t i = 0; i < ranks.size(); ++i) {

@@ -267,9 +267,12 @@ FailureMessage Watchdog::killed(const RunObservation& run, int rank, int signal)
   if (!out_of_memory) return lost(run, rank, "was killed by " + name, name);
   FailureMessage failure = lost(run, rank, "was killed by the kernel for lack of memory (SIGKILL)", name);
   if (memory_.rank_bytes == 0 || memory_.available_bytes == 0) return failure;
-  failure.message += fmt::format(
-      "; the plan wants {} a rank, {} for all, and {} can be used", bytes_text(double(memory_.rank_bytes)),
-      bytes_text(double(memory_.rank_bytes) * double(run.ranks.size())), bytes_text(double(memory_.available_bytes)));
+  const double copied = double(memory_.checkpoint_bytes);
+  failure.message += fmt::format("; the plan wants {} a rank{}, {} for all, and {} can be used",
+                                 bytes_text(double(memory_.rank_bytes)),
+                                 copied > 0 ? fmt::format(" and {} for checkpoints", bytes_text(copied)) : "",
+                                 bytes_text(double(memory_.rank_bytes) * double(run.ranks.size()) + copied),
+                                 bytes_text(double(memory_.available_bytes)));
   return failure;
 }
 

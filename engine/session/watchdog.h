@@ -24,8 +24,9 @@ struct RunObservation {
 
 // For the sentence about a rank that the kernel has killed for lack of memory; 0: not known.
 struct MemoryFacts {
-  int64_t rank_bytes = 0;       // planned
-  int64_t available_bytes = 0;  // to all ranks of the host
+  int64_t rank_bytes = 0;        // planned
+  int64_t available_bytes = 0;   // to all ranks of the host
+  int64_t checkpoint_bytes = 0;  // that all ranks copy for a checkpoint
 };
 
 // Decides, from what is observed again and again, that a run has failed, and names the rank, the signal and the op.

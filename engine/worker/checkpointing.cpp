@@ -53,6 +53,8 @@ bool is_of_another_run(const Failure& failure) {
   return code == "other_model" || code == "changed_data";
 }
 
+bool is_of_moved_folder(const Failure& failure) { return failure.errors().front().code == "checkpoint_folder_moved"; }
+
 // What `resume` may mean, by step. Throws no_checkpoint.
 std::vector<FoundCheckpoint> candidates(const std::string& resume) {
   std::vector<FoundCheckpoint> found =
@@ -226,6 +228,7 @@ void Checkpointing::begin(int64_t done) {
   }
   exchange_.throw_together(error);
   kept_ = done;
+  newest_ = resumed_;
   index_ = lay_out_checkpoint(states_, plan_.mesh);
   index_.model = plan_.training.model;
   index_.mesh = mesh_text(plan_.mesh);
@@ -237,6 +240,7 @@ void Checkpointing::begin(int64_t done) {
   hold_folder();
   if (!own_file_) return;
   image_ = Mapping::anonymous(own->bytes);
+  std::memset(image_.data(), 0, static_cast<size_t>(image_.bytes()));  // where memory lacks, no step is lost for it
   const std::string header = file_layout(index_, static_cast<int>(own - index_.files.begin())).header();
   std::memcpy(image_.data(), header.data(), header.size());
 }
@@ -272,16 +276,30 @@ void Checkpointing::after_step(int64_t done) {
   start(done);
 }
 
-void Checkpointing::end(int64_t done) {
+std::optional<Failure> Checkpointing::end(int64_t done) {
+  then_ = "the end of the run is tried next";
   finish();
-  if (options_.folder.empty() || done == kept_) return;
-  start(done);
-  finish();
+  for (const std::string_view then : {"it is tried once more", ""}) {
+    if (options_.folder.empty() || done == kept_) return std::nullopt;
+    then_ = then;
+    start(done);
+    finish();
+  }
+  if (done == kept_ || !last_error_) return std::nullopt;
+  return without_end(*last_error_);
+}
+
+Failure Checkpointing::without_end(const Failure& failure) const {
+  std::vector<Error> errors = failure.errors();
+  errors.front().message += fmt::format("; the end of the run is in no checkpoint, {}",
+                                        newest_ ? "the newest is " + step_folder_name(*newest_) : "there is none");
+  return Failure(std::move(errors));
 }
 
 void Checkpointing::start(int64_t done) {
   index_.step = done;
   stage_ = Stage::writing;
+  last_error_.reset();
   if (!own_file_) return;
   for (size_t i = 0; i < states_.size(); ++i) {
     for (const CheckpointPiece& piece : index_.states[i].pieces) {
@@ -298,7 +316,10 @@ void Checkpointing::start(int64_t done) {
 }
 
 void Checkpointing::finish() {
+  if (stage_ == Stage::idle) return;
+  options_.on_wait(true);
   while (stage_ != Stage::idle) advance(true);
+  options_.on_wait(false);
 }
 
 // One exchange: when every rank's part of this stage is done, the next begins.
@@ -320,10 +341,10 @@ void Checkpointing::advance(bool wait) {
     busy |= line.busy != 0;
     failed |= line.failed != 0;
     calls += line.calls;
-    if (line.kept != 0) kept_ = index_.step;
+    if (line.kept != 0) newest_ = kept_ = index_.step;
   }
   options_.on_exchange();
-  if (std::exchange(all_calls_made_, calls) != calls) options_.on_progress();
+  if (std::exchange(all_calls_made_, calls) != calls || own.busy == 0) options_.on_progress();
   if (busy) return;
   if (failed) return abandon();
   if (stage_ == Stage::completing) {
@@ -372,11 +393,15 @@ void Checkpointing::collect_hashes() {
 
 void Checkpointing::abandon() {
   stage_ = Stage::idle;
+  options_.on_wait(true);
   if (folder_) folder_->abandon(index_.step);
-  const std::optional<Failure> error = std::exchange(error_, std::nullopt);
-  if (!options_.continue_after_error) return exchange_.throw_together(error);
-  if (error) options_.say(fmt::format("{}: {}; training goes on", step_folder_name(index_.step), error->what()));
+  last_error_ = std::exchange(error_, std::nullopt);
+  const bool is_final = last_error_ && (!options_.continue_after_error || is_of_moved_folder(*last_error_));
+  exchange_.throw_together(is_final ? last_error_ : std::nullopt);
+  if (last_error_ && !then_.empty())
+    options_.say(fmt::format("{}: {}; {}", step_folder_name(index_.step), last_error_->what(), then_));
   world_.barrier();  // what was removed can be begun again
+  options_.on_wait(false);
 }
 
 }  // namespace shardscope

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/data_identity.h"
@@ -26,8 +27,8 @@ struct CheckpointOptions {
   std::string folder;      // into which checkpoints are written; empty: none
   int64_t save_every = 0;  // training steps; 0: one at the end alone
   int keep = 3;            // that remain, the newest
-  // What a checkpoint that cannot be written means: true, the run goes on without it; false, it ends with that error,
-  // since what it learns from there on would be lost with it.
+  // What a checkpoint that cannot be written means: true, training goes on without it; false, the run ends with that
+  // error, since what it learns from there on would be lost with it. Where the folder was moved it ends in either case.
   bool continue_after_error = false;
   // A checkpoint (DIR/step_000120), or a folder of them: the newest whole one. Empty: training begins at step 0.
   std::string resume;
@@ -36,7 +37,10 @@ struct CheckpointOptions {
   std::function<void(const std::string&)> say = [](const std::string&) {};
   // Likewise: where training goes on from, and what has changed since.
   std::function<void(const std::string&)> note = [](const std::string&) {};
-  // On every rank that waits for a checkpoint, when any rank has got on with it.
+  // On every rank: it begins (true) or ends (false) to wait for a checkpoint to be written.
+  std::function<void(bool)> on_wait = [](bool) {};
+  // On every rank, when any has got on with a checkpoint in the making; on one that has written its own part again and
+  // again until all have.
   std::function<void()> on_progress = [] {};
   // On every rank, when it has learnt what all have done of a checkpoint.
   std::function<void()> on_exchange = [] {};
@@ -72,10 +76,13 @@ class Checkpointing {
   // Before the first step, `done` being done: what cannot be written is known then. Throws unwritable_checkpoint,
   // bad_checkpoint_folder, checkpoint_in_use, checkpoint_exists.
   void begin(int64_t done);
-  // These, as end() below, throw checkpoint_folder_moved where the folder is no longer where the options name it.
+  // After each step but the last. These, as end() below, throw checkpoint_folder_moved where the folder is no longer
+  // where the options name it.
   void after_step(int64_t done);
-  // After the last step: the state in which the run ends is kept, and what was begun is complete or given up.
-  void end(int64_t done);
+  // After the last step: the state in which the run ends is kept, and what was begun is complete or given up. Gives
+  // what the run then ends with where errors did not end the training and that state is in no checkpoint, on a rank
+  // that knows why.
+  std::optional<Failure> end(int64_t done);
 
  private:
   enum class Stage : uint8_t { idle, writing, completing };
@@ -89,6 +96,7 @@ class Checkpointing {
   void collect_hashes();
   void abandon();
   void take_error();
+  Failure without_end(const Failure& error) const;
 
   const Plan& plan_;
   const Executor& executor_;
@@ -110,8 +118,11 @@ class Checkpointing {
   CheckpointFile* own_file_ = nullptr;        // in the index; null where this rank has nothing to write
   Mapping image_;                             // of that file
   int64_t kept_ = 0;                          // the step of the last complete checkpoint, or with which the run began
+  std::optional<int64_t> newest_;             // in the folder, as far as this run knows
   Stage stage_ = Stage::idle;
-  std::optional<Failure> error_;  // of the checkpoint in the making
+  std::optional<Failure> error_;                // of the checkpoint in the making
+  std::optional<Failure> last_error_;           // of the one before, where it was given up
+  std::string_view then_ = "training goes on";  // after one that is given up; empty: that is said otherwise
   std::stop_source stop_;
   std::future<void> task_;  // goes first: it uses the rest
 };

@@ -16,6 +16,10 @@ InputFiller::InputFiller(const Plan& plan, int device, const Executor& executor,
   }
 }
 
+void InputFiller::prepare(int64_t step, const std::function<void()>& on_progress) {
+  if (!inputs_.empty()) source_->prepare(step, on_progress);
+}
+
 void InputFiller::fill(int64_t step, int microbatch) {
   if (filled_ && !several_ && source_->same_every_step()) return;
   for (const Input& input : inputs_) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ class InputFiller {
   // What a source gives.
   InputFiller(const Plan& plan, int device, const Executor& executor, std::unique_ptr<DataSource> source);
 
+  // Before the first step that is filled; `on_progress` as DataSource::prepare() has it.
+  void prepare(int64_t step, const std::function<void()>& on_progress);
   // Call it before each microbatch of each step; what is the same in all of them is filled once.
   void fill(int64_t step, int microbatch);
   // Others have filled the inputs in between.

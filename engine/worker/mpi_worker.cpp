@@ -81,7 +81,8 @@ class RankProcess {
     if (has_session()) control = Control::open(options_.session_directory);
     TrainHooks hooks;
     hooks.telemetry = telemetry_.get();
-    hooks.on_phase = [this](RankPhase phase) { registration_.enter(phase); };
+    RankPhase phase = RankPhase::allocating;
+    hooks.on_phase = [&](RankPhase entered) { registration_.enter(phase = entered); };
     hooks.control = control ? &*control : nullptr;
     hooks.parameter_file = options_.parameter_file;
     hooks.keep_going = options_.keep_going;
@@ -89,6 +90,7 @@ class RankProcess {
     hooks.checkpoints = options_.checkpoints;
     hooks.checkpoints.say = [rank = mpi_.rank()](const std::string& text) { say(rank, text.c_str()); };
     if (!is_quiet()) hooks.checkpoints.note = hooks.checkpoints.say;
+    hooks.checkpoints.on_wait = [&](bool waits) { registration_.enter(waits ? RankPhase::saving : phase); };
     if (telemetry_) hooks.checkpoints.on_progress = [this] { telemetry_->beat(); };
     if (mpi_.rank() == 0) {
       if (options_.on_plan) options_.on_plan(plan);

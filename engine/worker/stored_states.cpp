@@ -6,18 +6,6 @@
 
 namespace shardscope {
 
-std::vector<int> stored_values(const Plan& plan) {
-  const Graph& graph = *plan.graph;
-  std::vector<int> value_of(graph.states.size(), -1);
-  for (size_t v = 0; v < plan.program.values.size(); ++v) {
-    const ProgramValue& value = plan.program.values[v];
-    if (!is_source(value, graph) || graph.values[value.graph_value].kind != ValueKind::state) continue;
-    value_of[graph.values[value.graph_value].state] = static_cast<int>(v);
-  }
-  std::erase(value_of, -1);
-  return value_of;
-}
-
 std::vector<StoredState> stored_states(const Plan& plan) {
   std::vector<StoredState> states;
   for (int id : stored_values(plan)) {

@@ -82,6 +82,9 @@ class Training {
       load_weights(plan, world.rank(), executor_, world.rank() == 0 ? hooks.checkpoints.note : nullptr);
     }
     first_step_ = restored.value_or(0);
+    inputs_.prepare(first_step_, [telemetry = hooks.telemetry] {
+      if (telemetry) telemetry->beat();
+    });
     checkpoints_.begin(first_step_);
     if (hooks.on_begin) hooks.on_begin(first_step_);
     stored_ = measure_stored(plan, executor_, arena_);
@@ -135,16 +138,18 @@ class Training {
       message.ranks.push_back(line.measured);
       stop |= line.stop != 0;
     }
-    keep_trace(message.step_ms, stop || step + 1 == steps_);
+    const bool is_last = stop || step + 1 == steps_;
+    keep_trace(message.step_ms, is_last);
     if (hooks_.on_expert_load && !loads.empty()) hooks_.on_expert_load(loads);
     if (hooks_.on_step) hooks_.on_step(message);
-    checkpoints_.after_step(step + 1);
+    if (!is_last) checkpoints_.after_step(step + 1);
     return !stop;
   }
 
   void end(int64_t done) {
-    checkpoints_.end(done);
+    const std::optional<Failure> lost_end = checkpoints_.end(done);
     if (parameter_file_) parameter_file_->write(executor_, world_);
+    exchange_.throw_together(lost_end);
   }
 
  private:

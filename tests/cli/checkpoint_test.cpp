@@ -14,6 +14,8 @@
 #include <cstring>
 
 #include "engine/cli/checkpoint_table.h"
+#include "engine/machine/host_machine.h"
+#include "engine/machine/machine_file.h"
 #include "engine/session/processes.h"
 #include "tests/checkpoint/made_checkpoint.h"
 #include "tests/cli/small_run.h"
@@ -166,6 +168,36 @@ class CheckpointTest : public QObject {
     QVERIFY2(result.errors.contains("moved to " + moved), qPrintable(result.errors));
     QCOMPARE(names_in(saved), QStringList{"step_000002"});
     QVERIFY(names_in(moved).isEmpty());
+  }
+
+  void the_memory_of_checkpoints_is_asked_for_before_the_first_step() {
+    QTemporaryDir folder;
+    Machine machine = reference_host();
+    machine.device.memory_bytes = 1 << 20;
+    save_machine(machine, folder.filePath("machine").toStdString());
+    const QStringList run{"--steps", "1", "--machine", folder.filePath("machine")};
+    const QString words = " of it for checkpoints, the host has 1.00 MiB";
+    const ProgramResult without = train(run);
+    QVERIFY(without.code == 2 && !without.errors.contains(words));
+    const ProgramResult with = train(run + QStringList{"--checkpoint", folder.filePath("saved")});
+    QVERIFY2(with.code == 2 && with.errors.contains(words), qPrintable(with.errors));
+  }
+
+  void a_checkpoint_that_ranks_leave_incomplete_is_named() {
+    QTemporaryDir folder;
+    const QString saved = folder.filePath("saved");
+    QProcess process;
+    process.start(QCoreApplication::applicationFilePath(),
+                  QStringList{"train"} + small + QStringList{"--steps", "100000000", "--checkpoint", saved});
+    QByteArray output;
+    while (!output.contains("Epoch 9") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+    QVERIFY(QDir(saved).mkdir(".step_000007.part"));  // in a rank's place
+    QVERIFY(QDir(saved).mkdir(".step_000006.gone"));
+    ::kill(descendants(static_cast<int>(process.processId())).back().pid, SIGKILL);
+    const ProgramResult result = finish(process);
+    QCOMPARE(result.code, exit_failed_run);
+    QCOMPARE(result.errors.count("was not completed"), 1);
+    QVERIFY2(result.errors.contains("step_000007 was not completed"), qPrintable(result.errors));
   }
 
   void what_is_inside_is_listed_whole_and_damaged() {

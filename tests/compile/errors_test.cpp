@@ -210,6 +210,27 @@ class ErrorsTest : public QObject {
     require_host_memory(larger, true);
   }
 
+  void what_checkpoints_copy_is_part_of_what_a_host_needs() {
+    Machine machine = reference_host();
+    const int64_t arenas = compile({decoder(), machine}).totals.memory_total * 8;
+    machine.device.memory_bytes = arenas + (8 << 20);
+    const Plan plan = compile({decoder(), machine});
+    std::vector<int64_t> copied(8);
+    copied[1] = 8 << 20;
+    require_host_memory(plan, false, copied);
+    require_host_memory(plan, {0, 1}, plan.totals.memory_total, false, copied);
+    copied[6] = 1;
+    for (const RankRange& ranks : {RankRange{0, 8}, RankRange{1, 1}}) {
+      const std::vector<Error> errors =
+          errors_of([&] { require_host_memory(plan, ranks, plan.totals.memory_total * ranks.count, false, copied); });
+      QCOMPARE(errors.size(), size_t{1});
+      QVERIFY2(errors[0].message.find(", 8.00 MiB of it for checkpoints, the host has ") != std::string::npos,
+               errors[0].message.c_str());
+    }
+    QCOMPARE(errors_of([&] { require_host_memory(plan, false, copied); }).size(), size_t{1});
+    require_host_memory(plan, true, copied);
+  }
+
   // Each device of its own memory: the heaviest is compared with one.
   void a_plan_for_devices_with_too_little_memory_names_the_heaviest_and_the_machine() {
     Machine machine = reference_host();

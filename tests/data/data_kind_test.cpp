@@ -190,6 +190,18 @@ class DataKindTest : public QObject {
     }
   }
 
+  // All rows before those of the step are drawn for it.
+  void a_source_that_has_much_to_do_before_its_first_step_tells_of_its_progress() {
+    NamedOptions data = named("numpy_batches", 2, 7);
+    data.options.emplace_back("dataset_size", int64_t{1000});
+    const auto source = made_source(data, text(2, 5, 300)), other = made_source(data, text(2, 5, 300));
+    int signs = 0;
+    source->prepare(400, [&] { ++signs; });
+    QVERIFY2(signs >= 400, qPrintable(QString::number(signs)));
+    const auto tokens = [](const DataSource& from) { return part<int32_t>(from, "tokens", {{0, 0}, {2, 5}}, 400); };
+    QCOMPARE(tokens(*source), tokens(*other));
+  }
+
   void any_box_of_any_step_has_the_elements_of_the_whole() {
     std::mt19937 random(1);
     for (const DataKind& kind : all_data_kinds()) {

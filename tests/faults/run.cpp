@@ -246,7 +246,8 @@ Phase Run::phase() {
       case RankPhase::agreeing: return Phase::planning;
       case RankPhase::allocating: return Phase::allocating;
       case RankPhase::initialising: return Phase::initialising;
-      case RankPhase::training: return phase_of_step();
+      case RankPhase::training:
+      case RankPhase::saving: return phase_of_step();
       case RankPhase::finishing: return Phase::finishing;
     }
   }

@@ -5,10 +5,12 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "engine/session/control.h"
 #include "engine/session/processes.h"
+#include "engine/session/status_page.h"
 #include "engine/session/telemetry.h"
 
 namespace shardscope {
@@ -42,7 +44,10 @@ class FakeRank {
         steps_(number("FAKE_STEPS", 5)),
         pause_us_(number("FAKE_US", 1000)),
         control_(Control::open(session_directory)),
-        telemetry_(session_directory, rank_, ranks_) {
+        telemetry_(session_directory, rank_, ranks_),
+        page_(StatusPage::open(session_directory)) {
+    page_->sign(rank_, this_process());
+    page_->enter(rank_, RankPhase::training);
     const char* mode = std::getenv("FAKE_MODE");
     if (mode && rank_ == ranks_ - 1) mode_ = mode;
   }
@@ -72,6 +77,7 @@ class FakeRank {
     }
     if (mode_ == "slow" && control_.stop_requested()) finish_slowly();
     if (mode_ == "saving") save();
+    if (mode_ == "writing") write_checkpoint();
     telemetry_.set_state(RankState::finished);
     while (mode_ == "hang") ::pause();
     return 0;
@@ -103,6 +109,15 @@ class FakeRank {
     std::fflush(stdout);
   }
 
+  // The same without a sign of life.
+  void write_checkpoint() {
+    page_->enter(rank_, RankPhase::saving);
+    for (int i = 0; i < 200; ++i) ::usleep(15000);
+    page_->enter(rank_, RankPhase::finishing);
+    std::printf("saved\n");
+    std::fflush(stdout);
+  }
+
   void misbehave() {
     if (mode_ == "kill") ::raise(SIGKILL);
     if (mode_ == "abort") ::raise(SIGABRT);
@@ -120,6 +135,7 @@ class FakeRank {
   std::string mode_;
   Control control_;
   TelemetryWriter telemetry_;
+  std::optional<StatusPage> page_;
 };
 
 }  // namespace shardscope

@@ -92,14 +92,15 @@ bool tells_how_processes_ended() {
   return watch.status().has_value();
 }
 
-const std::vector<RankPhase> phases = {RankPhase::launching,    RankPhase::starting, RankPhase::connecting,
-                                       RankPhase::planning,     RankPhase::agreeing, RankPhase::allocating,
-                                       RankPhase::initialising, RankPhase::training, RankPhase::finishing};
+const std::vector<RankPhase> phases = {
+    RankPhase::launching,  RankPhase::starting,     RankPhase::connecting, RankPhase::planning, RankPhase::agreeing,
+    RankPhase::allocating, RankPhase::initialising, RankPhase::training,   RankPhase::saving,   RankPhase::finishing};
 
 // What is said of where a rank was.
 QString place(RankPhase phase) {
   if (phase == RankPhase::launching) return "before it could start";
   if (phase == RankPhase::training) return "in training step 2, at 'embed_gradient'";
+  if (phase == RankPhase::saving) return "while writing a checkpoint";
   return QString("while %1").arg(name(phase).data());
 }
 
@@ -138,8 +139,13 @@ class FaultsTest : public QObject {
   void children_that_left_the_group_are_ended_too_data();
   void children_that_left_the_group_are_ended_too();
   void a_lost_rank_is_started_again_when_asked_for();
+  void a_stopped_rank_does_nothing_more_once_its_run_starts_again();
+  void a_restart_that_is_impossible_ends_the_run_with_the_failure_and_why_data();
+  void a_restart_that_is_impossible_ends_the_run_with_the_failure_and_why();
   void restarts_end();
   void errors_that_would_come_again_are_not_tried_again();
+  void a_checkpoint_that_ended_ranks_have_left_is_named_data();
+  void a_checkpoint_that_ended_ranks_have_left_is_named();
 };
 
 void FaultsTest::without_a_fault_the_run_is_well() {
@@ -343,6 +349,55 @@ void FaultsTest::a_lost_rank_is_started_again_when_asked_for() {
   QVERIFY(!run.left);
 }
 
+// mpirun wakes stopped ranks before it ends them.
+void FaultsTest::a_stopped_rank_does_nothing_more_once_its_run_starts_again() {
+  RunOptions options = options_with("stop once", RankPhase::training);
+  ::setenv("FAULT_OF_LAUNCHER", "leaves ranks alone", 1);
+  options.max_restarts = 1;
+  std::vector<ProcessId> ranks;
+  options.restart_step = [&] { return std::ranges::count_if(ranks, is_alive); };
+  const Faulted run = run_with(options, [&](const Message& message) {
+    if (auto* rank = std::get_if<RankStateMessage>(&message); rank && rank->state == RankState::running)
+      ranks.push_back(look_at_process(rank->pid).info.id);
+  });
+  QVERIFY2(run.outcome.end == RunEnd::finished, qPrintable(run.message()));
+  QCOMPARE(run.restarts.size(), size_t{1});
+  QCOMPARE(run.restarts[0].failure.rank, 2);
+  QCOMPARE(run.restarts[0].from_step, int64_t{0});
+  QVERIFY((run.steps == std::vector<int64_t>{0, 1, 0, 1, 2}));
+  const std::string begins = "rank 2 has been stopped by a signal", ends = "; starting again from step 0 (restart 1)";
+  QCOMPARE(run.notices.size(), size_t{1});
+  QVERIFY2(run.notices[0].starts_with(begins) && run.notices[0].ends_with(ends), run.notices[0].c_str());
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_restart_that_is_impossible_ends_the_run_with_the_failure_and_why_data() {
+  QTest::addColumn<bool>("has_step");
+  QTest::newRow("no step to go on from") << false;
+  QTest::newRow("nothing to start") << true;
+}
+
+void FaultsTest::a_restart_that_is_impossible_ends_the_run_with_the_failure_and_why() {
+  QFETCH(bool, has_step);
+  const Failure gone(Error{"no_checkpoint", "there is no checkpoint here", in_file("/gone"), ""});
+  RunOptions options = options_with("kill once", RankPhase::training);
+  options.max_restarts = 1;
+  options.restart_step = [&]() -> int64_t { return has_step ? 7 : throw gone; };
+  options.command = [&, start = options.command, starts = 0](const std::string& session) mutable {
+    return ++starts == 1 ? start(session) : throw gone;
+  };
+  std::vector<Message> messages;
+  const Faulted run = run_with(options, [&](const Message& message) { messages.push_back(message); });
+  QVERIFY(run.outcome.end == RunEnd::failed);
+  QCOMPARE(run.outcome.failure->rank, 2);
+  QCOMPARE(
+      run.message(),
+      QString("rank 2 was killed by SIGKILL %1; cannot start again: %2").arg(place(RankPhase::training), gone.what()));
+  QVERIFY(run.restarts.empty());
+  QVERIFY((std::get<FinishedMessage>(messages.back()) == FinishedMessage{RunEnd::failed, 2}));
+  QVERIFY(!run.left);
+}
+
 void FaultsTest::restarts_end() {
   RunOptions options = options_with("kill", RankPhase::training);
   options.max_restarts = 2;
@@ -359,6 +414,33 @@ void FaultsTest::errors_that_would_come_again_are_not_tried_again() {
   const Faulted run = run_with(options);
   QVERIFY(run.outcome.end == RunEnd::failed);
   QVERIFY(run.restarts.empty());
+}
+
+void FaultsTest::a_checkpoint_that_ended_ranks_have_left_is_named_data() {
+  QTest::addColumn<QString>("fault");
+  QTest::addColumn<int>("phase");
+  QTest::addColumn<int>("times");
+  QTest::newRow("a run that is well") << "" << static_cast<int>(RankPhase::saving) << 0;
+  QTest::newRow("before any rank trains, when an earlier run's may be there")
+      << "starts nothing" << static_cast<int>(RankPhase::launching) << 0;
+  QTest::newRow("lost, and started again") << "kill once" << static_cast<int>(RankPhase::training) << 1;
+  QTest::newRow("lost twice") << "kill" << static_cast<int>(RankPhase::saving) << 2;
+}
+
+void FaultsTest::a_checkpoint_that_ended_ranks_have_left_is_named() {
+  QFETCH(QString, fault);
+  QFETCH(int, phase);
+  QFETCH(int, times);
+  RunOptions options = options_with(fault.toUtf8(), static_cast<RankPhase>(phase));
+  if (fault == "starts nothing") {
+    options.command = [](const std::string&) { return std::vector<std::string>{"sleep", "1000"}; };
+    options.limits.phase_ns[0] = second / 2;
+  }
+  options.max_restarts = 1;
+  options.incomplete_checkpoints = [] { return std::vector<std::string>{"step_000003"}; };
+  const Faulted run = run_with(options);
+  QCOMPARE(std::ranges::count(run.notices, "step_000003 was not completed"), times);
+  QVERIFY(!run.left);
 }
 
 int main(int argc, char** argv) {

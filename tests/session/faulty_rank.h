@@ -105,6 +105,7 @@ class FaultyRank {
       telemetry_->add_step({step, 1.0, measured, {}});
       if (step == 1) std::ofstream(two_steps_of(rank_)) << "done";
     }
+    enter(RankPhase::saving);
     enter(RankPhase::finishing);
     telemetry_->set_state(RankState::finished);
     return 0;
@@ -124,6 +125,10 @@ class FaultyRank {
     if (fault == "kill once" && is_first()) {
       await_two_steps_of_all();
       ::raise(SIGKILL);
+    }
+    if (fault == "stop once" && is_first()) {
+      await_two_steps_of_all();
+      ::raise(SIGSTOP);
     }
     if (fault == "exit") ::_exit(3);
     if (fault == "error") fail();
@@ -205,6 +210,8 @@ class FaultyRank {
 // FAULT_OF_LAUNCHER says: as the ranks end, or after that.
 inline int launch(const std::string& program, const std::string& session, int ranks) {
   std::vector<int> pids;
+  const std::string fault = environment("FAULT_OF_LAUNCHER");
+  if (fault == "leaves ranks alone") ::signal(SIGTERM, SIG_IGN);  // these, too, as they inherit it
   ::setenv("OMPI_COMM_WORLD_SIZE", std::to_string(ranks).c_str(), 1);
   for (int rank = 0; rank < ranks; ++rank) {
     ::setenv("OMPI_COMM_WORLD_RANK", std::to_string(rank).c_str(), 1);
@@ -214,7 +221,6 @@ inline int launch(const std::string& program, const std::string& session, int ra
       ::_exit(127);
     }
   }
-  const std::string fault = environment("FAULT_OF_LAUNCHER");
   if (fault == "waits for nobody") ::pause();
   for (int left = ranks; left > 0;) {
     int status = 0;

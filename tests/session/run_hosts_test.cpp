@@ -179,8 +179,8 @@ class RunHostsTest : public QObject {
     QTest::newRow("a build that does not tell") << "code" << QVariant() << "there not known, here " + here;
     QTest::newRow("too little memory")
         << "memory_bytes" << QVariant((3 << 20) - 1)
-        << "host b (ranks 4 to 5): the ranks need 3,145,728 B together, the host has "
-           "3,145,727 B (split more, or use a smaller batch; --force trains all the same)";
+        << "host b (ranks 4 to 5): the ranks need 3,145,728 B together, 1.00 MiB of it for checkpoints, "
+           "the host has 3,145,727 B (split more, or use a smaller batch; --force trains all the same)";
   }
 
   void a_host_that_cannot_have_its_ranks_is_named_with_the_reason() {
@@ -188,7 +188,8 @@ class RunHostsTest : public QObject {
     QFETCH(QVariant, value);
     QFETCH(QString, words);
     RunHostsOptions wanted = options();
-    wanted.needed_bytes = 3 << 19;
+    wanted.needed_bytes = 1 << 20;
+    wanted.checkpoint_bytes = {100 << 20, 0, 0, 0, 1 << 20, 0};
     start(wanted);
     come(0);
     QCOMPARE(failure_, std::string());

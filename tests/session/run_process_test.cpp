@@ -139,7 +139,8 @@ class RunProcessTest : public QObject {
   void a_rank_that_never_exits_is_named();
   void a_clients_stop_ends_the_run_between_steps();
   void the_first_interrupt_ends_the_run_between_steps();
-  void an_interrupted_run_may_take_as_long_as_it_gets_on_with_what_it_saves();
+  void an_interrupted_run_may_take_as_long_as_what_it_saves_data();
+  void an_interrupted_run_may_take_as_long_as_what_it_saves();
   void a_pause_is_no_part_of_the_time_to_stop_in();
   void interrupts_end_a_run_that_does_not_listen_data();
   void interrupts_end_a_run_that_does_not_listen();
@@ -259,8 +260,15 @@ void RunProcessTest::the_first_interrupt_ends_the_run_between_steps() {
   for (RankState state : last) QVERIFY(state == RankState::finished);
 }
 
-void RunProcessTest::an_interrupted_run_may_take_as_long_as_it_gets_on_with_what_it_saves() {
-  set_fake("saving", 1'000'000);
+void RunProcessTest::an_interrupted_run_may_take_as_long_as_what_it_saves_data() {
+  QTest::addColumn<QString>("mode");
+  QTest::newRow("with signs of life") << "saving";
+  QTest::newRow("within one call to write") << "writing";
+}
+
+void RunProcessTest::an_interrupted_run_may_take_as_long_as_what_it_saves() {
+  QFETCH(QString, mode);
+  set_fake(mode.toUtf8(), 1'000'000);
   RunOptions options = direct_options(1'000'000);
   options.limits.stopping_ns = 2'000'000'000;
   bool asked = false;
@@ -373,13 +381,11 @@ void RunProcessTest::clients_that_vanish_sleep_or_talk_nonsense_do_not_disturb_t
 void RunProcessTest::a_program_that_is_missing_is_a_failure() {
   RunOptions options = direct_options(1);
   options.command = [](const std::string&) { return std::vector<std::string>{"shardscope-no-such-program"}; };
-  try {
-    run_and_record(options);
-    QFAIL("started");
-  } catch (const Failure& failure) {
-    QCOMPARE(failure.errors()[0].code, std::string("start_program"));
-    QVERIFY(failure.errors()[0].message.find("shardscope-no-such-program") != std::string::npos);
-  }
+  const Recorded run = run_and_record(options);
+  QVERIFY(run.outcome.end == RunEnd::failed);
+  QVERIFY(run.outcome.failure->message.starts_with("cannot start 'shardscope-no-such-program'"));
+  QCOMPARE(run.all<FailureMessage>().size(), size_t{1});
+  QVERIFY((std::get<FinishedMessage>(run.messages.back()) == FinishedMessage{RunEnd::failed, 0}));
 }
 
 void RunProcessTest::a_socket_path_that_cannot_be_used_is_a_failure() {
