@@ -295,6 +295,13 @@ class SearchTest : public QObject {
     }
   }
 
+  void a_model_without_layers_is_an_error_at_its_place() {
+    const ProgramResult result = shardrun({"search", preset("mintext_mlp"), "--devices", "2"});
+    QCOMPARE(result.code, 2);
+    QVERIFY2(result.errors.contains("mintext_mlp.json:") && result.errors.contains("model.name"),
+             qPrintable(result.errors));
+  }
+
   void nothing_within_the_limits_is_exit_code_1() {
     QCOMPARE(
         shardrun({"search", preset("llama_tiny"), "--devices", "2", "--machine", "dgx_h100", "--at-most", "memory=1KB"})
