@@ -28,14 +28,15 @@ PortableStrategy portable_strategy(const RunConfig& config) {
     strategy.microbatch_size =
         std::max<int64_t>(1, result.batch_size / strategy.replicas() / config.schedule.microbatches);
   if (strategy.recompute.empty()) strategy.recompute = recompute_of(config.schedule.rematerialise);
-  if (strategy.zero == 3) {
+  const int64_t within_a_replica = strategy.expert * strategy.context;
+  if (strategy.zero == 3 && within_a_replica == 1) {
     std::swap(strategy.fsdp, strategy.data);
     for (std::string& axis : strategy.order) {
       if (axis == "data") axis = "fsdp";
     }
     strategy.zero = 0;
   }
-  if (strategy.data == 1) strategy.zero = 0;
+  if (strategy.data * within_a_replica == 1) strategy.zero = 0;
   if (strategy.tensor == 1) strategy.sequence_parallel = false;
   if (strategy.pipeline == 1) strategy.pipeline_schedule = "1f1b";
   if (strategy.virtual_stages > 1 && strategy.pipeline_schedule == "interleaved") strategy.pipeline_schedule = "1f1b";

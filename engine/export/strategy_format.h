@@ -9,7 +9,8 @@
 
 namespace shardscope {
 
-// A strategy as other programs know it: all of its numbers said. ZeRO stage 3 over replicas is fsdp.
+// A strategy as other programs know it: all of its numbers said. ZeRO stage 3 over `data` alone is fsdp; without other
+// devices that have the same parameters zero is 0.
 struct PortableStrategy {
   StrategyConfig strategy;  // microbatch_size at least 1, recompute never empty, no order that is the default one
   int64_t batch_size = 0;   // of a step, all replicas; 0: not known

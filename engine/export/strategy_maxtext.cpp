@@ -24,6 +24,7 @@ std::string write_maxtext(const PortableStrategy& portable) {
   UnsaidStrategy unsaid("MaxText");
   unsaid.refuse(s.zero > 1, "zero", "splits optimizer state alone, or parameters too",
                 "0, 1, or fsdp in place of data");
+  unsaid.refuse(s.zero == 1 && s.expert * s.context > 1, "zero", "splits optimizer state over data alone", "0");
   unsaid.refuse(!s.order.empty(), "order", "leaves the order of axes to JAX", "leave it out");
   unsaid.refuse(s.pipeline > 1 && s.pipeline_schedule != "gpipe", "pipeline_schedule",
                 "runs all microbatches forward before the first goes backward", "gpipe");

@@ -33,8 +33,9 @@ std::string write_megatron(const PortableStrategy& portable) {
                             counted(portable.layers, "layer")),
                 fmt::format("a divisor of {} or of {}", portable.layers, portable.layers + 2));
   unsaid.refuse(s.pipeline_schedule != "1f1b", "pipeline_schedule", "has the schedule 1f1b alone", "\"1f1b\"");
-  unsaid.refuse(s.fsdp > 1 && s.expert > 1, "fsdp", "splits parameters over the devices of experts as well",
-                "zero 1, or expert 1");
+  unsaid.refuse(s.fsdp > 1 && s.expert * s.context > 1, "fsdp",
+                "splits parameters over the devices of experts and of context as well",
+                "zero 1; zero 3 and data in place of fsdp; or expert and context 1");
   unsaid.refuse(s.recompute != "none" && s.recompute != "selective" && s.recompute != "full", "recompute",
                 "recomputes no patterns of ops", "none, selective or full");
   unsaid.refuse(!s.order.empty() && !replicas_first, "order", "orders its ranks in two ways alone",
@@ -54,6 +55,7 @@ std::string write_megatron(const PortableStrategy& portable) {
   if (replicas_first && !s.order.empty()) text += "--use-tp-pp-dp-mapping\n";
   if (s.zero > 0) text += "--use-distributed-optimizer\n";
   if (s.zero == 2) text += "--use-megatron-fsdp\n--data-parallel-sharding-strategy optim_grads\n";
+  if (s.zero == 3) text += "--use-megatron-fsdp\n--data-parallel-sharding-strategy optim_grads_params\n";
   if (s.fsdp > 1) {
     text += "--use-distributed-optimizer\n--use-megatron-fsdp\n--data-parallel-sharding-strategy optim_grads_params\n";
     add("num-distributed-optimizer-instances", s.data);
@@ -105,19 +107,21 @@ PortableStrategy read_megatron(const std::string& text, const std::string& file,
                                  ? settings.text("data-parallel-sharding-strategy", "no_shard")
                                  : "no_shard";
   s.data = replicas;
-  s.zero = replicas > 1 && settings.flag("use-distributed-optimizer") ? 1 : 0;
-  if (shards == "optim_grads_params" && s.expert > 1) {
-    settings.fail("data-parallel-sharding-strategy", "splits parameters over the devices of experts as well",
-                  "optim, or no experts in parallel");
-  } else if (shards == "optim_grads_params") {
-    s.data = settings.integer("num-distributed-optimizer-instances", 1);
-    if (replicas % s.data != 0)
+  const int64_t within_a_replica = s.expert * s.context;
+  const bool has_copies = replicas * within_a_replica > 1;
+  s.zero = has_copies && settings.flag("use-distributed-optimizer") ? 1 : 0;
+  if (shards == "optim_grads_params") {
+    const int64_t instances = settings.integer("num-distributed-optimizer-instances", 1);
+    if (replicas % instances != 0)
       settings.fail("num-distributed-optimizer-instances",
                     fmt::format("{} are no multiple", counted(replicas, "replica")), "");
-    s.fsdp = replicas / s.data;
-    s.zero = 0;
+    if (within_a_replica > 1 && instances > 1)
+      settings.fail("num-distributed-optimizer-instances",
+                    "parameters are split over the devices of experts and of context, but not over all replicas", "1");
+    s.zero = within_a_replica > 1 ? 3 : 0;
+    if (within_a_replica == 1) s.data = instances, s.fsdp = replicas / instances;
   } else if (shards == "optim_grads" || shards == "optim") {
-    s.zero = replicas > 1 ? (shards == "optim" ? 1 : 2) : 0;
+    s.zero = !has_copies ? 0 : shards == "optim" ? 1 : 2;
   } else if (shards != "no_shard") {
     settings.fail("data-parallel-sharding-strategy", fmt::format("'{}' is not known", shards),
                   "no_shard, optim, optim_grads, optim_grads_params");

@@ -16,14 +16,15 @@ using namespace shardscope::test;
 
 namespace {
 
-// A model of 16 layers, so that virtual stages can be cut.
-PortableStrategy random_portable(RandomStrategies& strategies) {
+// Of a model of 16 layers, so that virtual stages can be cut.
+PortableStrategy portable_of(const StrategyConfig& strategy) {
   RunConfig config;
   config.model = {"nnx_gpt2", {{"num_layers", int64_t{16}}}};
   config.data = {"random_rolled", {{"batch_size", int64_t{1024}}}};
   config.sharding.mode = LayoutMode::as_written;
-  return portable_strategy(with_strategy(config, strategies.next()));
+  return portable_strategy(with_strategy(config, strategy));
 }
+PortableStrategy random_portable(RandomStrategies& strategies) { return portable_of(strategies.next()); }
 
 }  // namespace
 
@@ -61,6 +62,32 @@ class StrategyFormatTest : public QObject {
       QVERIFY2(read == portable, text.c_str());
     }
     QVERIFY2(written > 50 && refused > 50, qPrintable(QString("%1 %2").arg(written).arg(refused)));
+  }
+
+  // Of `data`, `expert` and `context`, which have the same parameters.
+  void zero_over_any_of_its_axes_is_said_or_refused_data() {
+    QTest::addColumn<std::string>("axis");
+    for (const char* axis : {"data", "expert", "context"}) QTest::newRow(axis) << std::string(axis);
+  }
+  void zero_over_any_of_its_axes_is_said_or_refused() {
+    QFETCH(std::string, axis);
+    for (const int64_t stage : {0, 1, 2, 3}) {
+      StrategyConfig strategy;
+      *find_degree(strategy, axis) = 4;
+      strategy.zero = stage;
+      strategy.recompute = "none";
+      const PortableStrategy portable = portable_of(strategy);
+      const StrategyFormat& megatron = *find_strategy_format("megatron");
+      const std::string text = megatron.write(portable);
+      QCOMPARE(text.find("--use-distributed-optimizer") != std::string::npos, stage > 0);
+      QVERIFY2(megatron.read(text, "f", 0, portable.layers) == portable, text.c_str());
+      for (const char* other : {"torchtitan", "maxtext"}) {
+        const bool is_said = axis == "data" && (stage == 3 || (stage == 1 && std::string(other) == "maxtext"));
+        const std::vector<Error> errors = errors_of([&] { find_strategy_format(other)->write(portable); });
+        QVERIFY2(stage == 0 || errors.empty() == is_said, other);
+        for (const Error& error : errors) QCOMPARE(error.place.path, std::string("strategy.zero"));
+      }
+    }
   }
 
   // 126 layers in 16 stages are 8 for each with embedding and loss, as Llama 3.1 405B has them.
