@@ -31,9 +31,8 @@ PortableStrategy portable_strategy(const RunConfig& config) {
   const int64_t within_a_replica = strategy.expert * strategy.context;
   if (strategy.zero == 3 && within_a_replica == 1) {
     std::swap(strategy.fsdp, strategy.data);
-    for (std::string& axis : strategy.order) {
-      if (axis == "data") axis = "fsdp";
-    }
+    std::erase(strategy.order, "fsdp");
+    std::ranges::replace(strategy.order, "data", "fsdp");
     strategy.zero = 0;
   }
   if (strategy.data * within_a_replica == 1) strategy.zero = 0;

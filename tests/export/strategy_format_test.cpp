@@ -90,6 +90,19 @@ class StrategyFormatTest : public QObject {
     }
   }
 
+  void zero_3_over_replicas_is_fsdp_in_any_order() {
+    for (const std::vector<std::string>& order :
+         {std::vector<std::string>{}, {"data", "fsdp", "pipeline"}, {"data", "pipeline"}}) {
+      StrategyConfig strategy, sharded;
+      strategy.data = sharded.fsdp = 4;
+      strategy.pipeline = sharded.pipeline = 2;
+      strategy.zero = 3;
+      strategy.order = order;
+      sharded.order = order.empty() ? order : std::vector<std::string>{"fsdp", "pipeline"};
+      QVERIFY(portable_of(strategy) == portable_of(sharded));
+    }
+  }
+
   // 126 layers in 16 stages are 8 for each with embedding and loss, as Llama 3.1 405B has them.
   void stages_of_megatron_have_equally_many_layers_or_count_embedding_and_loss() {
     PortableStrategy portable;

@@ -78,7 +78,8 @@ def portable(strategy):
     within = same["expert"] * same["context"]
     if same.get("zero") == 3 and within == 1:
         same.update(fsdp=same["data"], data=same["fsdp"], zero=0)
-        same["order"] = ["fsdp" if axis == "data" else axis for axis in same.get("order", [])] or AXES
+        renamed = {"data": "fsdp", "fsdp": "data"}
+        same["order"] = [renamed.get(axis, axis) for axis in same.get("order", AXES)]
     if same["data"] * within == 1:
         same["zero"] = 0
     return same
