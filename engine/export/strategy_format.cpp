@@ -32,7 +32,7 @@ PortableStrategy portable_strategy(const RunConfig& config) {
   if (strategy.zero == 3 && within_a_replica == 1) {
     std::swap(strategy.fsdp, strategy.data);
     std::erase(strategy.order, "fsdp");
-    std::ranges::replace(strategy.order, "data", "fsdp");
+    std::ranges::replace(strategy.order, std::string("data"), std::string("fsdp"));
     strategy.zero = 0;
   }
   if (strategy.data * within_a_replica == 1) strategy.zero = 0;

@@ -12,6 +12,7 @@ MaxText asks for Python 3.12, and its settings are read by 3.11 as well.
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import random
@@ -96,7 +97,9 @@ def expected_torchtitan(s):
     piped = s["pipeline"] > 1
     schedule = "Interleaved1F1B" if s.get("virtual_stages", 1) > 1 else \
         "GPipe" if s.get("pipeline_schedule") == "gpipe" else "1F1B"
-    return {"data": s["data"], "shards": s["fsdp"] * s["expert"], "tensor": s["tensor"], "context": s["context"],
+    is_zero = zero_stage(s) == 3
+    return {"data": 1 if is_zero else s["data"], "shards": (s["data"] if is_zero else s["fsdp"]) * s["expert"],
+            "expert_tensor": s["tensor"] if s["expert"] > 1 else 1, "tensor": s["tensor"], "context": s["context"],
             "expert": s["expert"], "pipeline": s["pipeline"], "batch": BATCH, "recompute": s["recompute"],
             "accumulation": 1 if piped else microbatches(s), "devices": device_count(s),
             "pipeline_microbatch": s["microbatch_size"] if piped else None, "schedule": schedule if piped else None,
@@ -118,6 +121,7 @@ def read_torchtitan(path, s):
     of_a_stage = p.pipeline_parallel_layers_per_stage
     return {"data": p.data_parallel_replicate_degree, "shards": p.data_parallel_shard_degree,
             "tensor": p.tensor_parallel_degree, "context": p.context_parallel_degree,
+            "expert_tensor": p.expert_tensor_parallel_degree,
             "expert": p.expert_parallel_degree, "pipeline": p.pipeline_parallel_degree,
             "batch": config.training.global_batch_size, "recompute": config.activation_checkpoint.mode,
             "accumulation": config.training.global_batch_size // (config.training.local_batch_size * loaders),
@@ -125,7 +129,9 @@ def read_torchtitan(path, s):
             "pipeline_microbatch": p.pipeline_parallel_microbatch_size if piped else None,
             "schedule": get_schedule_class(p.pipeline_parallel_schedule).__name__.replace("Schedule", "")
             if piped else None,
-            "stages": LAYERS // of_a_stage if of_a_stage else p.pipeline_parallel_degree}
+            "stages": math.ceil((LAYERS + p.pipeline_parallel_first_stage_less_layers +
+                                 p.pipeline_parallel_last_stage_less_layers) / of_a_stage)
+            if of_a_stage else p.pipeline_parallel_degree}
 
 
 def expected_megatron(s):
