@@ -13,7 +13,9 @@ ExportKind strategy_export(const StrategyFormat& format) {
                   false,
                   [write = format.write](const ExportSource& source, const ExportChoice&, ExportTarget& target) {
                     const RunConfig config = source.plan ? document_of(*source.plan) : source.config.value();
-                    target.write(write(portable_strategy(config)));
+                    const WrittenStrategy written = write(portable_strategy(config));
+                    target.write(written.text);
+                    for (const std::string& note : written.notes) target.note(note);
                   }};
   kind.needs_plan = false;
   return kind;

@@ -20,13 +20,19 @@ struct PortableStrategy {
 // Throws Failure (no_strategy) of a config without one, and (unsaid) where its layers are cut otherwise than evenly.
 PortableStrategy portable_strategy(const RunConfig& config);
 
+// What another program is given.
+struct WrittenStrategy {
+  std::string text;
+  std::vector<std::string> notes;  // what runs there otherwise than it is planned, a phrase each
+};
+
 // How another program is given a strategy, in arguments or in a file.
 struct StrategyFormat {
   std::string name;       // "megatron"
   std::string what;       // for people, a phrase
   std::string extension;  // of its file, without a dot
   // Throws Failure with what the program cannot express, at its place in the run file.
-  std::string (*write)(const PortableStrategy& strategy);
+  WrittenStrategy (*write)(const PortableStrategy& strategy);
   // Reads such a file, by people too; keys that say nothing of a strategy are passed over. `devices`: how many there
   // are, 0 where only the file says it. Throws Failure with what a run file cannot say, at its line. Nullptr: is not
   // read.

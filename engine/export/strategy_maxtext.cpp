@@ -19,7 +19,7 @@ namespace {
 constexpr const char* layers_of_stage = "num_layers_per_pipeline_stage";
 constexpr const char* remat_of_iterations = "set_remat_policy_on_pipeline_iterations";
 
-std::string write_maxtext(const PortableStrategy& portable) {
+WrittenStrategy write_maxtext(const PortableStrategy& portable) {
   const StrategyConfig& s = portable.strategy;
   UnsaidStrategy unsaid("MaxText");
   unsaid.refuse(s.zero > 1, "zero", "splits optimizer state alone, or parameters too",
@@ -59,7 +59,7 @@ std::string write_maxtext(const PortableStrategy& portable) {
                                                          static_cast<double>(piped ? 1 : microbatches));
   if (s.zero == 1) text += "shard_optimizer_over_data: true\n";
   text += fmt::format("remat_policy: {}\n", s.recompute == "selective" ? "minimal" : s.recompute);
-  return text;
+  return {text, {}};
 }
 
 PortableStrategy read_maxtext(const std::string& text, const std::string& file, int64_t devices, int64_t layers) {

@@ -13,7 +13,9 @@ namespace shardscope {
 namespace {
 
 // Megatron-LM's arguments (megatron/training/arguments.py). Its ranks are ordered tp-cp-ep-dp-pp, innermost first; with
-// --use-tp-pp-dp-mapping dp is outermost. The number of replicas follows from the number of devices.
+// --use-tp-pp-dp-mapping dp is outermost. The number of replicas follows from the number of devices. Experts are split
+// over consecutive devices of context and data (parallel_state.py). Its FSDP writes checkpoints of its own format
+// alone.
 constexpr const char* world_size = "WORLD_SIZE";
 const std::vector<std::string> replicas_outermost = {"data", "fsdp", "pipeline", "expert", "context", "tensor"};
 
@@ -22,7 +24,7 @@ std::vector<std::string> without_units(std::vector<std::string> order, const Str
   return order;
 }
 
-std::string write_megatron(const PortableStrategy& portable) {
+WrittenStrategy write_megatron(const PortableStrategy& portable) {
   const StrategyConfig& s = portable.strategy;
   const bool replicas_first = s.order == without_units(replicas_outermost, s);
   const int64_t chunks = s.pipeline * s.virtual_stages;
@@ -40,6 +42,11 @@ std::string write_megatron(const PortableStrategy& portable) {
                 "recomputes no patterns of ops", "none, selective or full");
   unsaid.refuse(!s.order.empty() && !replicas_first, "order", "orders its ranks in two ways alone",
                 "pipeline, data, fsdp, expert, context, tensor; or data, fsdp, pipeline, expert, context, tensor");
+  unsaid.refuse(replicas_first && !s.order.empty() && s.pipeline > 1 && s.expert != s.context, "order",
+                "has replicas outside of stages only where as many devices share experts as parts of a sequence",
+                "leave it out");
+  unsaid.refuse(s.expert > 1 && s.tensor > 1 && !s.sequence_parallel, "sequence_parallel",
+                "trains experts beside tensor parallelism with sequence parallelism alone", "true");
   unsaid.finish();
   std::string text = fmt::format("# torchrun on {}: {}={}\n", counted(s.devices(), "device"), world_size, s.devices());
   const auto add = [&](const char* name, int64_t value, int64_t usual = 1) {
@@ -53,19 +60,19 @@ std::string write_megatron(const PortableStrategy& portable) {
   add("context-parallel-size", s.context);
   add("expert-model-parallel-size", s.expert);
   if (replicas_first && !s.order.empty()) text += "--use-tp-pp-dp-mapping\n";
-  if (s.zero > 0) text += "--use-distributed-optimizer\n";
-  if (s.zero == 2) text += "--use-megatron-fsdp\n--data-parallel-sharding-strategy optim_grads\n";
-  if (s.zero == 3) text += "--use-megatron-fsdp\n--data-parallel-sharding-strategy optim_grads_params\n";
-  if (s.fsdp > 1) {
-    text += "--use-distributed-optimizer\n--use-megatron-fsdp\n--data-parallel-sharding-strategy optim_grads_params\n";
-    add("num-distributed-optimizer-instances", s.data);
+  const bool splits_parameters = s.fsdp > 1 || s.zero == 3;
+  if (s.zero > 0 || s.fsdp > 1) text += "--use-distributed-optimizer\n";
+  if (s.zero == 2 || splits_parameters) {
+    text += fmt::format("--use-megatron-fsdp\n--ckpt-format fsdp_dtensor\n--data-parallel-sharding-strategy {}\n",
+                        splits_parameters ? "optim_grads_params" : "optim_grads");
   }
+  if (s.fsdp > 1) add("num-distributed-optimizer-instances", s.data);
   add("micro-batch-size", s.microbatch_size, 0);
   add("global-batch-size", portable.batch_size, 0);
   if (s.recompute == "selective") text += "--recompute-granularity selective\n";
   if (s.recompute == "full")
     text += "--recompute-granularity full\n--recompute-method uniform\n--recompute-num-layers 1\n";
-  return text;
+  return {text, note_of_experts(s)};
 }
 
 PortableStrategy read_megatron(const std::string& text, const std::string& file, int64_t devices, int64_t layers) {

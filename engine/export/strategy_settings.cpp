@@ -64,6 +64,11 @@ void UnsaidStrategy::finish() const {
   if (!errors_.empty()) throw Failure(errors_);
 }
 
+std::vector<std::string> note_of_experts(const StrategyConfig& strategy) {
+  if (strategy.expert == 1 || strategy.context == 1) return {};
+  return {"experts there are split over the devices of context, which the plan has beside them"};
+}
+
 std::string trimmed(std::string text) {
   const auto is_space = [](unsigned char c) { return c <= ' '; };
   while (!text.empty() && is_space(static_cast<unsigned char>(text.back()))) text.pop_back();

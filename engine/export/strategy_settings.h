@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/config/run_config.h"
 
 namespace shardscope {
 
@@ -62,6 +63,9 @@ class UnsaidStrategy {
   std::string program_;
   std::vector<Error> errors_;
 };
+
+// What is to be noted where experts are split over the devices of context first; nothing where they are not.
+std::vector<std::string> note_of_experts(const StrategyConfig& strategy);
 
 // The lines of a text, without what a comment sign begins, and without spaces around them.
 std::vector<std::string> lines_without_comments(const std::string& text);

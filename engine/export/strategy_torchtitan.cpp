@@ -22,7 +22,7 @@ int64_t layers_of_a_stage(const PortableStrategy& portable) {
   return (portable.layers + stages - 1) / stages;
 }
 
-std::string write_torchtitan(const PortableStrategy& portable) {
+WrittenStrategy write_torchtitan(const PortableStrategy& portable) {
   const StrategyConfig& s = portable.strategy;
   UnsaidStrategy unsaid("torchtitan");
   const bool has_shared = s.expert * s.context > 1;
@@ -67,7 +67,7 @@ std::string write_torchtitan(const PortableStrategy& portable) {
   }
   text += fmt::format("\n[activation_checkpoint]\nmode = \"{}\"\n", s.recompute);
   if (s.recompute == "selective") text += "selective_ac_option = \"op\"\n";
-  return text;
+  return {text, note_of_experts(s)};
 }
 
 // Of each rank; embedding and output count as so many layers each.

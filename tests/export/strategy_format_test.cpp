@@ -48,7 +48,7 @@ class StrategyFormatTest : public QObject {
       const PortableStrategy portable = random_portable(strategies);
       std::string text;
       try {
-        text = known.write(portable);
+        text = known.write(portable).text;
       } catch (const Failure& failure) {
         ++refused;
         for (const Error& error : failure.errors()) {
@@ -78,7 +78,7 @@ class StrategyFormatTest : public QObject {
       strategy.recompute = "none";
       const PortableStrategy portable = portable_of(strategy);
       const StrategyFormat& megatron = *find_strategy_format("megatron");
-      const std::string text = megatron.write(portable);
+      const std::string text = megatron.write(portable).text;
       QCOMPARE(text.find("--use-distributed-optimizer") != std::string::npos, stage > 0);
       QVERIFY2(megatron.read(text, "f", 0, portable.layers) == portable, text.c_str());
       for (const char* other : {"torchtitan", "maxtext"}) {
@@ -110,7 +110,7 @@ class StrategyFormatTest : public QObject {
     strategy.pipeline = 4;
     strategy.virtual_stages = 2;
     const StrategyFormat& titan = *find_strategy_format("torchtitan");
-    const std::string text = titan.write(portable_of(strategy));
+    const std::string text = titan.write(portable_of(strategy)).text;
     for (const char* line :
          {"pipeline_parallel_first_stage_less_layers = 0\n", "pipeline_parallel_last_stage_less_layers = 0\n",
           "pipeline_parallel_layers_per_stage = 2\n"})
@@ -159,6 +159,45 @@ class StrategyFormatTest : public QObject {
     QCOMPARE(line("data_parallel_shard_degree = 4\ntensor_parallel_degree = 2\nexpert_parallel_degree = 4\n"), 4);
   }
 
+  // What its own checks refuse is refused before: arguments.py, parallel_state.py and moe_layer.py.
+  void megatron_is_given_nothing_that_its_own_checks_refuse() {
+    const StrategyFormat& megatron = *find_strategy_format("megatron");
+    const auto refused = [&](const StrategyConfig& strategy) {
+      const std::vector<Error> errors = errors_of([&] { megatron.write(portable_of(strategy)); });
+      return errors.empty() ? std::string() : errors.front().place.path;
+    };
+    StrategyConfig outermost;
+    outermost.data = outermost.pipeline = outermost.expert = 2;
+    outermost.order = {"data", "pipeline", "expert"};
+    QCOMPARE(refused(outermost), std::string("strategy.order"));
+    outermost.order.clear();
+    QCOMPARE(refused(outermost), std::string());
+    StrategyConfig experts;
+    experts.expert = experts.tensor = 2;
+    QCOMPARE(refused(experts), std::string("strategy.sequence_parallel"));
+    experts.sequence_parallel = true;
+    QCOMPARE(refused(experts), std::string());
+    for (const int64_t zero : {1, 2, 3}) {
+      StrategyConfig sharded;
+      sharded.data = 4;
+      sharded.zero = zero;
+      const std::string text = megatron.write(portable_of(sharded)).text;
+      QCOMPARE(text.find("--use-megatron-fsdp") != std::string::npos, zero > 1);
+      QCOMPARE(text.find("--ckpt-format fsdp_dtensor") != std::string::npos, zero > 1);
+    }
+  }
+
+  void experts_over_the_devices_of_context_are_noted() {
+    for (const int64_t context : {1, 2}) {
+      StrategyConfig strategy;
+      strategy.expert = 4;
+      strategy.context = context;
+      strategy.zero = 3;
+      for (const char* format : {"megatron", "torchtitan"})
+        QCOMPARE(find_strategy_format(format)->write(portable_of(strategy)).notes.size(), size_t(context > 1));
+    }
+  }
+
   // 126 layers in 16 stages are 8 for each with embedding and loss, as Llama 3.1 405B has them.
   void stages_of_megatron_have_equally_many_layers_or_count_embedding_and_loss() {
     PortableStrategy portable;
@@ -169,7 +208,7 @@ class StrategyFormatTest : public QObject {
     const StrategyFormat& megatron = *find_strategy_format("megatron");
     const auto counts_ends = [&](int64_t layers) {
       portable.layers = layers;
-      return megatron.write(portable).find("--account-for-loss-in-pipeline-split") != std::string::npos;
+      return megatron.write(portable).text.find("--account-for-loss-in-pipeline-split") != std::string::npos;
     };
     QVERIFY(!counts_ends(128) && counts_ends(126));
     portable.layers = 120;
@@ -254,7 +293,7 @@ torchrun --nproc_per_node 8 pretrain_gpt.py ${MODEL_PARALLEL_ARGS[@]} --micro-ba
       const PortableStrategy portable = random_portable(strategies);
       std::string text;
       try {
-        text = find_strategy_format("deepspeed")->write(portable);
+        text = find_strategy_format("deepspeed")->write(portable).text;
       } catch (const Failure&) {
         continue;
       }

@@ -181,6 +181,8 @@ def read_megatron(path, s):
         arguments["virtual_pipeline_model_parallel_size"] = virtual
     replicas_first = arguments.pop("use_tp_pp_dp_mapping", False)
     micro, batch = arguments.pop("micro_batch_size"), arguments.pop("global_batch_size")
+    if arguments.get("use_megatron_fsdp") and arguments.pop("ckpt_format") != "fsdp_dtensor":
+        raise ValueError("Megatron-FSDP requires the fsdp_dtensor checkpointing format")
 
     def made(kind, **fixed):
         names = {f.name for f in dataclasses.fields(kind)}
