@@ -75,6 +75,22 @@ WrittenStrategy write_megatron(const PortableStrategy& portable) {
   return {text, note_of_experts(s)};
 }
 
+// Arguments that change the strategy, and have no counterpart in one.
+void refuse_unknown_cuts(StrategySettings& settings, const StrategyConfig& strategy) {
+  for (const char* key :
+       {"decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers", "pipeline-model-parallel-layout"}) {
+    if (strategy.pipeline > 1 && settings.has(key))
+      settings.fail(key, "a strategy does not say which layers a stage has",
+                    "leave it out, and pipeline.layers in the run file");
+  }
+  if (strategy.recompute == "full" &&
+      (settings.text("recompute-method", "uniform") != "uniform" || settings.integer("recompute-num-layers", 1) > 1))
+    settings.fail(settings.has("recompute-method") ? "recompute-method" : "recompute-num-layers",
+                  "a strategy recomputes each layer by itself", "--recompute-method uniform --recompute-num-layers 1");
+  if (strategy.recompute == "selective" && settings.text("recompute-modules", "core_attn") != "core_attn")
+    settings.fail("recompute-modules", "a strategy recomputes core_attn alone", "core_attn");
+}
+
 PortableStrategy read_megatron(const std::string& text, const std::string& file, int64_t devices, int64_t layers) {
   StrategySettings settings = megatron_settings(text, file);
   PortableStrategy result;
@@ -137,6 +153,9 @@ PortableStrategy read_megatron(const std::string& text, const std::string& file,
   if (settings.flag("recompute-activations")) s.recompute = "selective";
   if (s.recompute != "none" && s.recompute != "selective" && s.recompute != "full")
     settings.fail("recompute-granularity", fmt::format("'{}' is not known", s.recompute), "selective or full");
+  refuse_unknown_cuts(settings, s);
+  if (s.fsdp == 1 && s.zero < 3 && settings.integer("num-distributed-optimizer-instances", 1) > 1)
+    settings.fail("num-distributed-optimizer-instances", "a strategy splits optimizer state over all replicas", "1");
   if (settings.flag("use-tp-pp-dp-mapping")) s.order = without_units(replicas_outermost, s);
   if (s.order == without_units(default_order(), s)) s.order.clear();
   settings.finish();

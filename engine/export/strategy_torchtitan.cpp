@@ -138,6 +138,16 @@ PortableStrategy read_torchtitan(const std::string& text, const std::string& fil
   s.recompute = settings.text("activation_checkpoint.mode", "selective");
   if (s.recompute != "none" && s.recompute != "selective" && s.recompute != "full")
     settings.fail("activation_checkpoint.mode", fmt::format("there is no '{}'", s.recompute), "none, selective, full");
+  const std::string option = "activation_checkpoint.selective_ac_option";
+  if (s.recompute == "selective" && settings.text(option, "2") != "op")
+    settings.fail(
+        settings.has(option) ? option : "activation_checkpoint.mode",
+        fmt::format("'{}' recomputes every so many layers whole, and a strategy all alike", settings.text(option, "2")),
+        "selective_ac_option = \"op\", or mode full");
+  for (const char* key : {"module_fqns_per_model_part", "pipeline_parallel_schedule_csv"}) {
+    if (s.pipeline > 1 && !settings.text(parallelism + key, "").empty())
+      settings.fail(parallelism + key, "a strategy does not say what a stage has, or in which order", "leave it out");
+  }
   settings.finish();
   return result;
 }

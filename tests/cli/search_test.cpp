@@ -90,7 +90,7 @@ class SearchTest : public QObject {
     QVERIFY(!QFile::exists(out) && !QFile::exists(model));
     write(
         "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[parallelism]\ntensor_parallel_degree = 8\n"
-        "[training]\nseq_len = 8192\nlocal_batch_size = 2\n");
+        "[training]\nseq_len = 8192\nlocal_batch_size = 2\n[activation_checkpoint]\nmode = \"full\"\n");
     const ProgramResult imported = shardrun(import);
     QVERIFY2(imported.code == 0, qPrintable(imported.errors));
     const ProgramResult plan = shardrun({"plan", out, "--json", "--machine", "dgx_h100"});

@@ -83,7 +83,7 @@ class StrategyFormatTest : public QObject {
       QVERIFY2(megatron.read(text, "f", 0, portable.layers) == portable, text.c_str());
       for (const char* other : {"torchtitan", "maxtext"}) {
         const bool is_titan = std::string(other) == "torchtitan";
-        const bool is_said = (axis == "data" && stage == 1) ? !is_titan : stage == 3 && (is_titan || axis == "data");
+        const bool is_said = axis == "data" && stage == 1 ? !is_titan : stage == 3 && (is_titan || axis == "data");
         const std::vector<Error> errors = errors_of([&] { find_strategy_format(other)->write(portable); });
         QVERIFY2(stage == 0 || errors.empty() == is_said, other);
         for (const Error& error : errors) QVERIFY(stage == 0 || error.place.path == "strategy.zero");
@@ -120,7 +120,7 @@ class StrategyFormatTest : public QObject {
           .read(
               "[parallelism]\ndata_parallel_shard_degree = 1\npipeline_parallel_degree = 4\n"
               "pipeline_parallel_schedule = \"Interleaved1F1B\"\n" +
-                  more,
+                  more + "[activation_checkpoint]\nmode = \"full\"\n",
               "f", 4, layers)
           .strategy.virtual_stages;
     };
@@ -151,7 +151,10 @@ class StrategyFormatTest : public QObject {
 
   void parts_of_a_file_of_torchtitan_that_no_strategy_says_are_errors_at_their_lines() {
     const auto line = [](const std::string& text) {
-      return error_of([&] { find_strategy_format("torchtitan")->read("[parallelism]\n" + text, "f", 0, 16); })
+      return error_of([&] {
+               find_strategy_format("torchtitan")
+                   ->read("[parallelism]\n" + text + "[activation_checkpoint]\nmode = \"full\"\n", "f", 0, 16);
+             })
           .place.line;
     };
     QCOMPARE(line("data_parallel_replicate_degree = 2\ndata_parallel_shard_degree = 2\ncontext_parallel_degree = 2\n"),
@@ -272,6 +275,42 @@ torchrun --nproc_per_node 8 pretrain_gpt.py ${MODEL_PARALLEL_ARGS[@]} --micro-ba
     QCOMPARE(error("maxtext", "a: 1\nremat_policy: custom\n", 8).place.line, 2);
     QCOMPARE(error("maxtext", "\nici_pipeline_parallelism: 4\n", 8).hint,
              std::string("num_layers_per_pipeline_stage: 6"));
+  }
+
+  // Keys that change what runs, and that no strategy says.
+  void what_changes_the_strategy_is_read_or_an_error_at_its_line_data() {
+    QTest::addColumn<std::string>("format");
+    QTest::addColumn<std::string>("text");
+    QTest::addColumn<int>("line");  // 0: it is read
+    const auto row = [](const char* format, const char* text, int line) {
+      QTest::newRow(qPrintable(QString(text).simplified())) << std::string(format) << std::string(text) << line;
+    };
+    const char* const megatron = "megatron";
+    row(megatron, "--pipeline-model-parallel-size 4\n--decoder-first-pipeline-num-layers 5", 2);
+    row(megatron, "--pipeline-model-parallel-size 4\n--decoder-last-pipeline-num-layers 5", 2);
+    row(megatron, "--pipeline-model-parallel-size 2\n--pipeline-model-parallel-layout E|t*12|t*12,L", 2);
+    row(megatron, "--recompute-granularity full\n--recompute-method block", 2);
+    row(megatron, "--recompute-granularity full\n--recompute-num-layers 4", 2);
+    row(megatron, "--recompute-granularity full\n--recompute-method uniform --recompute-num-layers 1", 0);
+    row(megatron, "--recompute-activations\n--recompute-modules mlp", 2);
+    row(megatron, "--use-distributed-optimizer\n--num-distributed-optimizer-instances 2", 2);
+    const char* const titan = "torchtitan";
+    row(titan, "[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"2\"", 3);
+    row(titan, "[activation_checkpoint]\nmode = \"selective\"", 2);
+    row(titan, "[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"op\"", 0);
+    row(titan, "[activation_checkpoint]\nmode = \"full\"", 0);
+  }
+  void what_changes_the_strategy_is_read_or_an_error_at_its_line() {
+    QFETCH(std::string, format);
+    QFETCH(std::string, text);
+    QFETCH(int, line);
+    const std::string whole = format == "torchtitan" && text.find("[act") == std::string::npos
+                                  ? text + "\n[activation_checkpoint]\nmode = \"full\""
+                                  : text;
+    const std::vector<Error> errors = errors_of([&] { find_strategy_format(format)->read(whole, "f", 8, 24); });
+    QVERIFY2(errors.size() <= 1, whole.c_str());
+    QCOMPARE(errors.empty() ? 0 : errors.front().place.line, line);
+    if (!errors.empty()) QVERIFY(!errors.front().hint.empty());
   }
 
   void a_pipeline_of_maxtext_is_not_circular_and_recomputes_what_was_said() {
