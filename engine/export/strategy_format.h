@@ -12,9 +12,10 @@ namespace shardscope {
 // A strategy as other programs know it: all of its numbers said. ZeRO stage 3 over `data` alone is fsdp; without other
 // devices that have the same parameters zero is 0.
 struct PortableStrategy {
-  StrategyConfig strategy;  // microbatch_size at least 1, recompute never empty, no order that is the default one
-  int64_t batch_size = 0;   // of a step, all replicas; 0: not known
-  int64_t layers = 0;       // of the model; 0: not known
+  StrategyConfig strategy;    // microbatch_size at least 1, recompute never empty, no order that is the default one
+  int64_t batch_size = 0;     // of a step, all replicas; 0: not known
+  int64_t layers = 0;         // of the model; 0: not known
+  int64_t slice_devices = 0;  // of a node, or a slice of a pod; 0: not known. It is written, not read.
   bool operator==(const PortableStrategy&) const = default;
 };
 // Throws Failure (no_strategy) of a config without one, and (unsaid) where its layers are cut otherwise than evenly.

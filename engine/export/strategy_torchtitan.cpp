@@ -106,6 +106,10 @@ PortableStrategy read_torchtitan(const std::string& text, const std::string& fil
       settings.fail(shard_key, "all devices that are left, and these are not known", "--devices N, a multiple");
     }
     shards = std::max<int64_t>(1, devices / others);
+  } else if (const int64_t given = s.data * shards * s.tensor * s.context * s.pipeline;
+             devices > 0 && given != devices) {
+    settings.fail(shard_key, fmt::format("the degrees make {}, of {}", counted(given, "device"), devices),
+                  fmt::format("-1, or --devices {}", given));
   }
   if (shards % s.expert != 0)
     settings.fail(parallelism + "expert_parallel_degree", fmt::format("does not divide {}", counted(shards, "shard")),

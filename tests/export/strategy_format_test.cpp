@@ -82,8 +82,7 @@ class StrategyFormatTest : public QObject {
       QCOMPARE(text.find("--use-distributed-optimizer") != std::string::npos, stage > 0);
       QVERIFY2(megatron.read(text, "f", 0, portable.layers) == portable, text.c_str());
       for (const char* other : {"torchtitan", "maxtext"}) {
-        const bool is_titan = std::string(other) == "torchtitan";
-        const bool is_said = axis == "data" && stage == 1 ? !is_titan : stage == 3 && (is_titan || axis == "data");
+        const bool is_said = stage == 3 || (stage == 1 && axis == "data" && std::string(other) == "maxtext");
         const std::vector<Error> errors = errors_of([&] { find_strategy_format(other)->write(portable); });
         QVERIFY2(stage == 0 || errors.empty() == is_said, other);
         for (const Error& error : errors) QVERIFY(stage == 0 || error.place.path == "strategy.zero");
@@ -299,6 +298,13 @@ torchrun --nproc_per_node 8 pretrain_gpt.py ${MODEL_PARALLEL_ARGS[@]} --micro-ba
     row(titan, "[activation_checkpoint]\nmode = \"selective\"", 2);
     row(titan, "[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"op\"", 0);
     row(titan, "[activation_checkpoint]\nmode = \"full\"", 0);
+    row(titan, "[parallelism]\ndata_parallel_shard_degree = 4", 2);
+    const char* const maxtext = "maxtext";
+    row(maxtext, "ici_tensor_parallelism: 4", 0);
+    row(maxtext, "\nici_fsdp_parallelism: 4\ndcn_data_parallelism: 1", 2);
+    row(maxtext, "\nici_tensor_parallelism: 3", 2);
+    row(maxtext, "ici_data_parallelism: 2\nshard_optimizer_over_data: true", 2);
+    row(maxtext, "ici_context_parallelism: 2\nici_data_parallelism: 2", 2);
   }
   void what_changes_the_strategy_is_read_or_an_error_at_its_line() {
     QFETCH(std::string, format);
@@ -311,6 +317,50 @@ torchrun --nproc_per_node 8 pretrain_gpt.py ${MODEL_PARALLEL_ARGS[@]} --micro-ba
     QVERIFY2(errors.size() <= 1, whole.c_str());
     QCOMPARE(errors.empty() ? 0 : errors.front().place.line, line);
     if (!errors.empty()) QVERIFY(!errors.front().hint.empty());
+  }
+
+  // -1 is all that are left; of ici_fsdp and dcn_data that is usual.
+  void degrees_of_maxtext_have_its_own_defaults() {
+    const auto read = [](const std::string& text, int64_t devices) {
+      return find_strategy_format("maxtext")->read(text, "f", devices, 24).strategy;
+    };
+    QCOMPARE(read("ici_tensor_parallelism: 4\n", 32).fsdp, int64_t{8});
+    QCOMPARE(read("dcn_data_parallelism: -1\nici_fsdp_parallelism: -1\n", 32).fsdp, int64_t{32});
+    QCOMPARE(read("ici_fsdp_parallelism: 8\n", 32).data, int64_t{4});
+    QCOMPARE(read("ici_fsdp_parallelism: 8\ndcn_data_parallelism: 4\n", 0).data, int64_t{4});
+    QCOMPARE(read("ici_fsdp_parallelism: 1\nici_data_parallelism: -1\n", 32).data, int64_t{32});
+    QCOMPARE(error_of([&] { read("ici_tensor_parallelism: 4\n", 0); }).hint, std::string("--devices N"));
+  }
+
+  void degrees_of_maxtext_over_slices_are_those_of_dcn() {
+    const auto written = [](const StrategyConfig& strategy, int64_t slice) {
+      PortableStrategy portable = portable_of(strategy);
+      portable.slice_devices = slice;
+      return find_strategy_format("maxtext")->write(portable).text;
+    };
+    const auto has = [](const std::string& text, const char* line) { return text.find(line) != std::string::npos; };
+    StrategyConfig strategy;
+    strategy.data = 4;
+    strategy.fsdp = 8;
+    const std::string hosts = written(strategy, 8);
+    QVERIFY2(has(hosts, "dcn_data_parallelism: 4\nici_data_parallelism: 1\nici_fsdp_parallelism: 8\n"), hosts.c_str());
+    QVERIFY2(has(hosts, "in 4 slices"), hosts.c_str());
+    const std::string halves = written(strategy, 16);
+    QVERIFY2(has(halves, "dcn_data_parallelism: 2\nici_data_parallelism: 2\nici_fsdp_parallelism: 8\n"),
+             halves.c_str());
+    QVERIFY(!has(written(strategy, 32), "dcn_") && !has(written(strategy, 0), "dcn_"));
+    RandomStrategies strategies(3, 512);
+    int sliced = 0;
+    for (int i = 0; i < 2000; ++i) {
+      PortableStrategy portable = random_portable(strategies);
+      if (!errors_of([&] { find_strategy_format("maxtext")->write(portable); }).empty()) continue;
+      portable.slice_devices = std::max<int64_t>(1, portable.strategy.devices() / 4);
+      const std::string text = find_strategy_format("maxtext")->write(portable).text;
+      sliced += has(text, "dcn_");
+      portable.slice_devices = 0;
+      QVERIFY2(find_strategy_format("maxtext")->read(text, "f", 0, portable.layers) == portable, text.c_str());
+    }
+    QVERIFY(sliced > 10);
   }
 
   void a_pipeline_of_maxtext_is_not_circular_and_recomputes_what_was_said() {

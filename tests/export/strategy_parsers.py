@@ -240,9 +240,11 @@ def read_deepspeed(path, s):
 
 def expected_maxtext(s):
     piped = s["pipeline"] > 1
-    return {"data": s["data"], "fsdp": s["fsdp"], "tensor": s["tensor"], "context": s["context"],
-            "expert": s["expert"], "pipeline": s["pipeline"], "sequence": s["sequence_parallel"] and s["tensor"] > 1,
-            "batch": BATCH, "microbatches": microbatches(s), "zero": zero_stage(s),
+    is_zero = zero_stage(s) == 3
+    return {"data": 1 if is_zero else s["data"], "fsdp": s["data"] if is_zero else s["fsdp"], "tensor": s["tensor"],
+            "context": s["context"], "expert": s["expert"], "pipeline": s["pipeline"],
+            "sequence": s["sequence_parallel"] and s["tensor"] > 1,
+            "batch": BATCH, "microbatches": microbatches(s), "zero": 0 if is_zero else zero_stage(s),
             "repeats": 1 if piped else None, "recompute": s["recompute"]}
 
 
