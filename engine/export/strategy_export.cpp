@@ -1,6 +1,10 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "engine/compile/document_of.h"
+#include "engine/compile/layer_count.h"
 #include "engine/compile/plan_request.h"
 #include "engine/export/kinds.h"
 #include "engine/machine/topology.h"
@@ -10,7 +14,12 @@ namespace shardscope {
 
 namespace {
 
-// Of a slice or node; 0: they are not all of one size.
+// What a plan has beside its strategy: devices of a slice or node, and layers of each model chunk.
+struct PlannedCut {
+  int64_t slice_devices = 0;  // 0: they are not all of one size
+  std::vector<int> layers;    // empty: one stage
+};
+
 int64_t slice_devices(const Machine& machine, int64_t devices) {
   if (devices > Mesh::max_devices) return 0;
   const Topology topology(machine.levels, static_cast<int>(devices));
@@ -19,14 +28,32 @@ int64_t slice_devices(const Machine& machine, int64_t devices) {
   return std::ranges::count(sizes, sizes.front()) == std::ssize(sizes) ? sizes.front() : 0;
 }
 
-// Likewise; 0 of a run that cannot be planned.
-int64_t planned_slice(const ExportSource& source, const RunConfig& config) {
+// Nothing of a run that cannot be planned.
+PlannedCut planned_cut(const ExportSource& source, const RunConfig& config) {
   const int64_t devices = config.strategy->devices();
+  if (source.plan) return {slice_devices(source.plan->machine, devices), source.plan->pipeline.layers};
   try {
-    return slice_devices(source.plan ? source.plan->machine : plan_request(config).machine, devices);
+    const PlanRequest request = plan_request(config);
+    return {slice_devices(request.machine, devices),
+            config.strategy->pipeline > 1 ? layers_of_chunks(request) : std::vector<int>{}};
   } catch (const Failure&) {
-    return 0;
+    return {};
   }
+}
+
+// The other program cuts by a rule of its own: where a person says another cut, it cannot be said there; where the plan
+// has one, it is noted.
+void compare_cuts(const RunConfig& config, const PlannedCut& planned, WrittenStrategy& written) {
+  if (written.layers.empty()) return;
+  const std::string there = fmt::format("[{}]", fmt::join(written.layers, ", "));
+  const std::vector<int64_t>& said = config.pipeline.layers;
+  if (!said.empty() && said != written.layers) {
+    throw Failure(Error{"unsaid", "other programs cut layers into stages by rules of their own", "pipeline.layers",
+                        "leave it out, or " + there});
+  }
+  if (planned.layers.empty() || std::ranges::equal(planned.layers, written.layers)) return;
+  written.notes.push_back(fmt::format("stages there have {} layers, in the plan [{}] (pipeline.layers {} plans theirs)",
+                                      there, fmt::join(planned.layers, ", "), there));
 }
 
 }  // namespace
@@ -42,8 +69,10 @@ ExportKind strategy_export(const StrategyFormat& format) {
                   [write = format.write](const ExportSource& source, const ExportChoice&, ExportTarget& target) {
                     const RunConfig config = source.plan ? document_of(*source.plan) : source.config.value();
                     PortableStrategy portable = portable_strategy(config);
-                    portable.slice_devices = planned_slice(source, config);
-                    const WrittenStrategy written = write(portable);
+                    const PlannedCut planned = planned_cut(source, config);
+                    portable.slice_devices = planned.slice_devices;
+                    WrittenStrategy written = write(portable);
+                    compare_cuts(config, planned, written);
                     target.write(written.text);
                     for (const std::string& note : written.notes) target.note(note);
                   }};

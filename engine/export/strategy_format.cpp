@@ -1,7 +1,6 @@
 #include "engine/export/strategy_format.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "engine/base/error.h"
 #include "engine/compile/layer_count.h"
@@ -13,11 +12,6 @@ PortableStrategy portable_strategy(const RunConfig& config) {
   if (!config.strategy) {
     throw Failure(Error{"no_strategy", "the run file has no strategy that other programs could be given", "strategy",
                         R"(in place of mesh and sharding, such as {"data": 4, "tensor": 2})"});
-  }
-  const std::vector<int64_t>& cut = config.pipeline.layers;
-  if (std::ranges::adjacent_find(cut, std::not_equal_to()) != cut.end()) {
-    throw Failure(Error{"unsaid", "other programs cut layers into stages by rules of their own", "pipeline.layers",
-                        "leave it out, or as many layers for each"});
   }
   PortableStrategy result{*config.strategy, 0, layer_count(config)};
   StrategyConfig& strategy = result.strategy;

@@ -18,13 +18,14 @@ struct PortableStrategy {
   int64_t slice_devices = 0;  // of a node, or a slice of a pod; 0: not known. It is written, not read.
   bool operator==(const PortableStrategy&) const = default;
 };
-// Throws Failure (no_strategy) of a config without one, and (unsaid) where its layers are cut otherwise than evenly.
+// Throws Failure (no_strategy) of a config without one.
 PortableStrategy portable_strategy(const RunConfig& config);
 
 // What another program is given.
 struct WrittenStrategy {
   std::string text;
-  std::vector<std::string> notes;  // what runs there otherwise than it is planned, a phrase each
+  std::vector<std::string> notes;    // what runs there otherwise than it is planned, a phrase each
+  std::vector<int64_t> layers = {};  // of each model chunk, as that program cuts them; empty: one stage, or not known
 };
 
 // How another program is given a strategy, in arguments or in a file.

@@ -86,7 +86,7 @@ WrittenStrategy write_maxtext(const PortableStrategy& portable) {
                                                          static_cast<double>(piped ? 1 : microbatches));
   if (s.zero == 1) text += "shard_optimizer_over_data: true\n";
   text += fmt::format("remat_policy: {}\n", s.recompute == "selective" ? "minimal" : s.recompute);
-  return {text, {}};
+  return {text, {}, layers_of_equal_chunks(portable.layers, s.pipeline)};
 }
 
 // Degrees of a file, each the product of its ici_* and dcn_*.

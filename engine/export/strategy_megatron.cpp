@@ -72,7 +72,7 @@ WrittenStrategy write_megatron(const PortableStrategy& portable) {
   if (s.recompute == "selective") text += "--recompute-granularity selective\n";
   if (s.recompute == "full")
     text += "--recompute-granularity full\n--recompute-method uniform\n--recompute-num-layers 1\n";
-  return {text, note_of_experts(s)};
+  return {text, note_of_experts(s), layers_of_equal_chunks(portable.layers, chunks, with_ends ? 1 : 0)};
 }
 
 // Arguments that change the strategy, and have no counterpart in one.

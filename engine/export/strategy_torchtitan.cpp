@@ -67,7 +67,7 @@ WrittenStrategy write_torchtitan(const PortableStrategy& portable) {
   }
   text += fmt::format("\n[activation_checkpoint]\nmode = \"{}\"\n", s.recompute);
   if (s.recompute == "selective") text += "selective_ac_option = \"op\"\n";
-  return {text, note_of_experts(s)};
+  return {text, note_of_experts(s), layers_of_equal_chunks(portable.layers, s.pipeline * s.virtual_stages)};
 }
 
 // Of each rank; embedding and output count as so many layers each.

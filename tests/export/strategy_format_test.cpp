@@ -3,10 +3,12 @@
 #include <QtTest>
 #include <nlohmann/json.hpp>
 
+#include "engine/compile/layer_count.h"
 #include "engine/config/strategy.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
 #include "tests/config/random_strategy.h"
+#include "tests/export/exported.h"
 #include "tests/test_program.h"
 
 namespace strategy_format_test {
@@ -198,6 +200,17 @@ class StrategyFormatTest : public QObject {
       for (const char* format : {"megatron", "torchtitan"})
         QCOMPARE(find_strategy_format(format)->write(portable_of(strategy)).notes.size(), size_t(context > 1));
     }
+  }
+
+  void layers_of_chunks_are_those_of_the_plan() {
+    int pipelines = 0;
+    for (const std::string& name : all_presets()) {
+      const RunConfig config = load_run_file(preset_path(name));
+      if (config.pipeline.axis.empty()) continue;
+      QVERIFY2(layers_of_chunks({config, reference_host()}) == preset_plan(name)->pipeline.layers, name.c_str());
+      ++pipelines;
+    }
+    QVERIFY(pipelines > 3);
   }
 
   // 126 layers in 16 stages are 8 for each with embedding and loss, as Llama 3.1 405B has them.
