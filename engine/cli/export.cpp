@@ -116,11 +116,11 @@ void describe_export(HelpText& help) {
   std::vector<std::pair<std::string, std::string>> kinds;
   std::vector<std::string> names, pages;
   for (const ExportKind& kind : export_kinds()) {
-    kinds.emplace_back(kind.name, kind.pages.empty()
-                                      ? kind.what
-                                      : fmt::format("{}; `--page` {}", kind.what, fmt::join(kind.pages, ", ")));
+    const std::vector<std::string> own = kind.pages_of_a_plan();
+    kinds.emplace_back(kind.name,
+                       own.empty() ? kind.what : fmt::format("{}; `--page` {}", kind.what, fmt::join(own, ", ")));
     names.push_back(kind.name);
-    for (const std::string& page : kind.pages)
+    for (const std::string& page : own)
       if (std::ranges::find(pages, page) == pages.end()) pages.push_back(page);
   }
   for (const ExportKind& kind : strategy_kinds()) {

@@ -175,6 +175,8 @@ int run_search(const SearchArguments& arguments, const std::string& commit) {
   } catch (const Cancelled&) {
     say("cancelled; nothing was written");
     return exit_by_signal + cancel.first();
+  } catch (const Failure& failure) {
+    throw Failure(arguments.run_file.located(failure.errors()));
   }
   if (result.space.candidates == 0) refuse_fixed(model_limits(request.plan.config), request.devices, request.fixed);
   print_lines(arguments.as_json ? search_json(result, request) : result_text(result, request));

@@ -56,7 +56,7 @@ std::vector<std::string> faults(const SuggestionRequest& request) {
       "Its comments add up to 6 times the parameters (parameters 1, gradients 1, Adam 2, activations 2), and it "
       "multiplies by 5: {} instead of {} a device{}.",
       gigabytes(request.parameters / devices * commented), gigabytes(request.parameters / devices * each),
-      by_comments == chosen ? "" : ", with which it would say " + by_comments.strategy));
+      by_comments.strategy == chosen.strategy ? "" : ", with which it would say " + by_comments.strategy));
   const int64_t used = chosen.data * chosen.tensor * chosen.pipeline;
   if (used != request.devices) {
     list.push_back(fmt::format("Its mesh {} has {} of {}.", tuple_text(chosen.mesh_shape), used,

@@ -12,6 +12,12 @@
 
 namespace shardscope {
 
+std::vector<std::string> ExportKind::pages_of_a_plan() const {
+  std::vector<std::string> result = pages;
+  std::erase_if(result, [&](const std::string& page) { return std::ranges::count(window_pages, page) > 0; });
+  return result;
+}
+
 bool ExportKind::shows_step(const std::string& page) const {
   return std::ranges::find(step_pages, page) != step_pages.end();
 }

@@ -48,7 +48,10 @@ struct ExportKind {
   std::pair<std::string, std::string> part_of_name = {};
   // Pages that show one measured step (ExportChoice::trace); "" where a kind without pages does.
   std::vector<std::string> step_pages = {};
-  bool is_picture = false;  // has ExportChoice::size
+  bool is_picture = false;                     // has ExportChoice::size
+  std::vector<std::string> window_pages = {};  // of the pages those that the window alone can write
+
+  std::vector<std::string> pages_of_a_plan() const;  // all others
 
   bool shows_step(const std::string& page) const;
   ExportTarget::Form form() const { return extension.empty() ? ExportTarget::Form::folder : ExportTarget::Form::file; }

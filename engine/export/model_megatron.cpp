@@ -25,6 +25,13 @@ void refuse_others(StrategySettings& settings) {
   }
 }
 
+// Rows of the embedding: as many for each tensor-parallel device, a multiple of --make-vocab-size-divisible-by.
+int64_t padded_vocabulary(StrategySettings& settings) {
+  const int64_t multiple =
+      settings.integer("make-vocab-size-divisible-by", 128) * settings.integer("tensor-model-parallel-size", 1);
+  return (required(settings, "vocab-size") + multiple - 1) / multiple * multiple;
+}
+
 void say_shape(StrategySettings& settings, nlohmann::ordered_json& config, bool is_gated) {
   const int64_t width = required(settings, "hidden-size"), heads = required(settings, "num-attention-heads");
   const int64_t usual = is_gated ? 4 * width * 2 / 3 / 64 * 64 : 4 * width;
@@ -35,7 +42,7 @@ void say_shape(StrategySettings& settings, nlohmann::ordered_json& config, bool 
   config["num_key_value_heads"] =
       settings.flag("group-query-attention") ? settings.integer("num-query-groups", 1) : heads;
   config["head_dim"] = settings.integer("kv-channels", std::max<int64_t>(1, width / heads));
-  config["vocab_size"] = required(settings, "vocab-size");
+  config["vocab_size"] = padded_vocabulary(settings);
   config["max_position_embeddings"] = settings.integer("max-position-embeddings", settings.integer("seq-length", 2048));
   config["rope_theta"] = settings.number("rotary-base", 10000);
   config["rms_norm_eps"] = settings.number("norm-epsilon", 1e-5);

@@ -122,6 +122,7 @@ ExportKind picture(const char* form, const char* what) {
       false, write};
   kind.step_pages = {"collectives", "timeline"};
   kind.is_picture = true;
+  kind.window_pages = {"search"};
   return kind;
 }
 

@@ -9,7 +9,7 @@ namespace shardscope {
 namespace {
 
 // DeepSpeed's configuration (docs/_pages/config-json.md). What the program itself decides there is refused.
-std::string write_deepspeed(const PortableStrategy& portable) {
+WrittenStrategy write_deepspeed(const PortableStrategy& portable) {
   const StrategyConfig& s = portable.strategy;
   UnsaidStrategy unsaid("DeepSpeed's configuration");
   unsaid.refuse(s.pipeline > 1, "pipeline", "has no pipeline: the program makes it (PipelineModule)", "1");
@@ -28,7 +28,7 @@ std::string write_deepspeed(const PortableStrategy& portable) {
                                  {"gradient_accumulation_steps", microbatches}};
   json["zero_optimization"] = {{"stage", s.fsdp > 1 ? 3 : s.zero}};
   if (s.tensor > 1) json["tensor_parallel"] = {{"autotp_size", s.tensor}};
-  return json.dump(2) + '\n';
+  return {json.dump(2) + '\n', {}};
 }
 
 }  // namespace

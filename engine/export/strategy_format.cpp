@@ -1,7 +1,6 @@
 #include "engine/export/strategy_format.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "engine/base/error.h"
 #include "engine/compile/layer_count.h"
@@ -14,11 +13,6 @@ PortableStrategy portable_strategy(const RunConfig& config) {
     throw Failure(Error{"no_strategy", "the run file has no strategy that other programs could be given", "strategy",
                         R"(in place of mesh and sharding, such as {"data": 4, "tensor": 2})"});
   }
-  const std::vector<int64_t>& cut = config.pipeline.layers;
-  if (std::ranges::adjacent_find(cut, std::not_equal_to()) != cut.end()) {
-    throw Failure(Error{"unsaid", "other programs cut layers into stages by rules of their own", "pipeline.layers",
-                        "leave it out, or as many layers for each"});
-  }
   PortableStrategy result{*config.strategy, 0, layer_count(config)};
   StrategyConfig& strategy = result.strategy;
   if (const OptionValue* rows = config.data.find("batch_size")) {
@@ -28,14 +22,14 @@ PortableStrategy portable_strategy(const RunConfig& config) {
     strategy.microbatch_size =
         std::max<int64_t>(1, result.batch_size / strategy.replicas() / config.schedule.microbatches);
   if (strategy.recompute.empty()) strategy.recompute = recompute_of(config.schedule.rematerialise);
-  if (strategy.zero == 3) {
+  const int64_t within_a_replica = strategy.expert * strategy.context;
+  if (strategy.zero == 3 && within_a_replica == 1) {
     std::swap(strategy.fsdp, strategy.data);
-    for (std::string& axis : strategy.order) {
-      if (axis == "data") axis = "fsdp";
-    }
+    std::erase(strategy.order, "fsdp");
+    std::ranges::replace(strategy.order, std::string("data"), std::string("fsdp"));
     strategy.zero = 0;
   }
-  if (strategy.data == 1) strategy.zero = 0;
+  if (strategy.data * within_a_replica == 1) strategy.zero = 0;
   if (strategy.tensor == 1) strategy.sequence_parallel = false;
   if (strategy.pipeline == 1) strategy.pipeline_schedule = "1f1b";
   if (strategy.virtual_stages > 1 && strategy.pipeline_schedule == "interleaved") strategy.pipeline_schedule = "1f1b";

@@ -9,15 +9,24 @@
 
 namespace shardscope {
 
-// A strategy as other programs know it: all of its numbers said. ZeRO stage 3 over replicas is fsdp.
+// A strategy as other programs know it: all of its numbers said. ZeRO stage 3 over `data` alone is fsdp; without other
+// devices that have the same parameters zero is 0.
 struct PortableStrategy {
-  StrategyConfig strategy;  // microbatch_size at least 1, recompute never empty, no order that is the default one
-  int64_t batch_size = 0;   // of a step, all replicas; 0: not known
-  int64_t layers = 0;       // of the model; 0: not known
+  StrategyConfig strategy;    // microbatch_size at least 1, recompute never empty, no order that is the default one
+  int64_t batch_size = 0;     // of a step, all replicas; 0: not known
+  int64_t layers = 0;         // of the model; 0: not known
+  int64_t slice_devices = 0;  // of a node, or a slice of a pod; 0: not known. It is written, not read.
   bool operator==(const PortableStrategy&) const = default;
 };
-// Throws Failure (no_strategy) of a config without one, and (unsaid) where its layers are cut otherwise than evenly.
+// Throws Failure (no_strategy) of a config without one.
 PortableStrategy portable_strategy(const RunConfig& config);
+
+// What another program is given.
+struct WrittenStrategy {
+  std::string text;
+  std::vector<std::string> notes;    // what runs there otherwise than it is planned, a phrase each
+  std::vector<int64_t> layers = {};  // of each model chunk, as that program cuts them; empty: one stage, or not known
+};
 
 // How another program is given a strategy, in arguments or in a file.
 struct StrategyFormat {
@@ -25,7 +34,7 @@ struct StrategyFormat {
   std::string what;       // for people, a phrase
   std::string extension;  // of its file, without a dot
   // Throws Failure with what the program cannot express, at its place in the run file.
-  std::string (*write)(const PortableStrategy& strategy);
+  WrittenStrategy (*write)(const PortableStrategy& strategy);
   // Reads such a file, by people too; keys that say nothing of a strategy are passed over. `devices`: how many there
   // are, 0 where only the file says it. Throws Failure with what a run file cannot say, at its line. Nullptr: is not
   // read.

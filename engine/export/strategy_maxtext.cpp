@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "engine/base/plural.h"
 #include "engine/config/strategy.h"
@@ -15,15 +17,47 @@ namespace {
 // MaxText's settings (src/maxtext/configs/base.yml) as YAML. Its axes are laid on the topology by JAX. Its pipeline
 // runs all microbatches forward, then all backward, and is circular unless a stage has all of its layers in one; its
 // iterations recompute all but their inputs unless that is turned off. `minimal` keeps what products gave and
-// recomputes attention.
+// recomputes attention. Parameters are split over fsdp and over the devices of experts and of context as well: with
+// these there is ZeRO 3 over all or nothing. The product of dcn_* is the number of slices or nodes, that of ici_* the
+// devices of one; of each list one may be -1, which is all that are left: usually ici_fsdp and dcn_data.
 constexpr const char* layers_of_stage = "num_layers_per_pipeline_stage";
 constexpr const char* remat_of_iterations = "set_remat_policy_on_pipeline_iterations";
 
-std::string write_maxtext(const PortableStrategy& portable) {
+// The degrees, outermost axes first: of these come the factors over slices.
+std::string axes_text(const PortableStrategy& portable) {
+  const StrategyConfig& s = portable.strategy;
+  const bool is_zero = s.zero == 3;
+  const std::pair<const char*, int64_t> axes[] = {{"pipeline", s.pipeline},
+                                                  {"data", is_zero ? 1 : s.data},
+                                                  {"fsdp", is_zero ? s.data : s.fsdp},
+                                                  {"expert", s.expert},
+                                                  {"context", s.context},
+                                                  {s.sequence_parallel ? "tensor_sequence" : "tensor", s.tensor}};
+  const int64_t all = s.devices(), of_a_slice = portable.slice_devices;
+  const int64_t slices = of_a_slice > 0 && all % of_a_slice == 0 ? all / of_a_slice : 1;
+  std::string text = fmt::format("# on {}, in {}\n", counted(all, "device"), counted(slices, "slice"));
+  int64_t left = slices;
+  for (const auto& [axis, size] : axes) {
+    const int64_t outer = std::gcd(left, size);
+    left /= outer;
+    if (outer > 1) text += fmt::format("dcn_{}_parallelism: {}\n", axis, outer);
+    text += fmt::format("ici_{}_parallelism: {}\n", axis, size / outer);
+  }
+  return text;
+}
+
+WrittenStrategy write_maxtext(const PortableStrategy& portable) {
   const StrategyConfig& s = portable.strategy;
   UnsaidStrategy unsaid("MaxText");
-  unsaid.refuse(s.zero > 1, "zero", "splits optimizer state alone, or parameters too",
-                "0, 1, or fsdp in place of data");
+  const bool has_shared = s.expert * s.context > 1;
+  unsaid.refuse(s.zero == 2 || (s.zero == 1 && has_shared), "zero", "splits optimizer state alone, or parameters too",
+                has_shared ? "3" : "0, 1, or fsdp in place of data");
+  unsaid.refuse(has_shared && s.zero == 0,
+                s.fsdp > 1      ? "fsdp"
+                : s.context > 1 ? "context"
+                                : "expert",
+                "splits parameters over the devices of experts and of context as well",
+                "zero 3, and data in place of fsdp");
   unsaid.refuse(!s.order.empty(), "order", "leaves the order of axes to JAX", "leave it out");
   unsaid.refuse(s.pipeline > 1 && s.pipeline_schedule != "gpipe", "pipeline_schedule",
                 "runs all microbatches forward before the first goes backward", "gpipe");
@@ -39,14 +73,8 @@ std::string write_maxtext(const PortableStrategy& portable) {
                 "smaller or larger microbatches");
   unsaid.finish();
   const double devices = static_cast<double>(s.devices());
-  std::string text = fmt::format("# on {}\n", counted(s.devices(), "device"));
+  std::string text = axes_text(portable);
   const auto add = [&](const char* key, int64_t value) { text += fmt::format("{}: {}\n", key, value); };
-  add("ici_data_parallelism", s.data);
-  add("ici_fsdp_parallelism", s.fsdp);
-  add(s.sequence_parallel ? "ici_tensor_sequence_parallelism" : "ici_tensor_parallelism", s.tensor);
-  add("ici_context_parallelism", s.context);
-  add("ici_expert_parallelism", s.expert);
-  add("ici_pipeline_parallelism", s.pipeline);
   const bool piped = s.pipeline > 1;
   if (piped) {
     add("num_pipeline_microbatches", microbatches);
@@ -58,48 +86,89 @@ std::string write_maxtext(const PortableStrategy& portable) {
                                                          static_cast<double>(piped ? 1 : microbatches));
   if (s.zero == 1) text += "shard_optimizer_over_data: true\n";
   text += fmt::format("remat_policy: {}\n", s.recompute == "selective" ? "minimal" : s.recompute);
-  return text;
+  return {text, {}, layers_of_equal_chunks(portable.layers, s.pipeline)};
 }
+
+// Degrees of a file, each the product of its ici_* and dcn_*.
+class MaxTextAxes {
+ public:
+  explicit MaxTextAxes(StrategySettings& settings) : settings_(settings) {}
+
+  // Without what is left.
+  int64_t size(const std::string& axis) {
+    int64_t size = 1;
+    for (const std::string link : {"ici", "dcn"}) {
+      const std::string name = fmt::format("{}_{}_parallelism", link, axis);
+      const bool is_usual = name == "ici_fsdp_parallelism" || name == "dcn_data_parallelism";
+      if (settings_.has(name)) written_ = name;
+      if (settings_.text(name, is_usual ? "-1" : "1") != "-1") size *= settings_.integer(name, 1);
+      else if (auto& open = link == "ici" ? ici_ : dcn_; open.empty() || settings_.has(name)) open = name;
+    }
+    return size;
+  }
+
+  // The key that says most of an axis.
+  std::string key(const std::string& axis) const {
+    const std::string inner = fmt::format("ici_{}_parallelism", axis), outer = fmt::format("dcn_{}_parallelism", axis);
+    return settings_.has(outer) && settings_.text(outer, "1") != "1" ? outer : inner;
+  }
+
+  // Gives what the degrees leave of the devices to the axis of -1: within a slice where there is one, else over slices.
+  void take_the_rest(StrategyConfig& strategy, int64_t devices) {
+    const std::string open = ici_.empty() ? dcn_ : ici_;
+    const int64_t given = strategy.devices();
+    if (devices == 0) {
+      if (!ici_.empty()) settings_.fail(ici_, "all devices that are left, and these are not known", "--devices N");
+      return;
+    }
+    if (devices % given != 0 || (open.empty() && devices != given)) {
+      settings_.fail(settings_.has(open) ? open : written_,
+                     fmt::format("the degrees make {}, of {}", counted(given, "device"), devices),
+                     fmt::format("--devices {}", given));
+    } else if (open.find("_fsdp_p") != std::string::npos) {
+      strategy.fsdp *= devices / given;
+    } else if (open.find("_data_p") != std::string::npos) {
+      strategy.data *= devices / given;
+    } else if (!open.empty()) {
+      settings_.fail(open, "all devices that are left", "a number");
+    }
+  }
+
+ private:
+  StrategySettings& settings_;
+  std::string ici_, dcn_;  // keys that are -1, a written one before a usual one
+  std::string written_;    // the last
+};
 
 PortableStrategy read_maxtext(const std::string& text, const std::string& file, int64_t devices, int64_t layers) {
   StrategySettings settings = maxtext_settings(text, file);
   PortableStrategy result;
   result.layers = layers;
   StrategyConfig& s = result.strategy;
-  std::string open;  // the axis that takes all devices that are left
-  const auto axis = [&](const std::string& name) {
-    int64_t size = 1;
-    for (const char* link : {"ici", "dcn"}) {
-      const std::string key = fmt::format("{}_{}_parallelism", link, name);
-      if (settings.text(key, "1") == "-1") open = key;
-      else size *= settings.integer(key, 1);
-    }
-    return size;
-  };
-  s.data = axis("data");
-  s.fsdp = axis("fsdp");
-  s.context = axis("context");
-  s.expert = axis("expert");
-  s.pipeline = axis("pipeline");
-  const int64_t sequence = axis("tensor_sequence");
-  s.tensor = axis("tensor");
+  MaxTextAxes axes(settings);
+  s.data = axes.size("data");
+  s.fsdp = axes.size("fsdp");
+  s.context = axes.size("context");
+  s.expert = axes.size("expert");
+  s.pipeline = axes.size("pipeline");
+  const int64_t sequence = axes.size("tensor_sequence");
+  s.tensor = axes.size("tensor");
   if (sequence > 1 && s.tensor > 1)
     settings.fail("ici_tensor_sequence_parallelism", "beside ici_tensor_parallelism", "one of them");
   s.sequence_parallel = sequence > 1;
   s.tensor = std::max(s.tensor, sequence);
-  for (const char* other : {"fsdp_transpose", "sequence", "tensor_transpose", "autoregressive"}) {
-    if (axis(other) > 1) settings.fail(fmt::format("ici_{}_parallelism", other), "a strategy has no such axis", "1");
+  for (const char* other : {"fsdp_transpose", "sequence", "context_usp_ulysses", "context_autoregressive",
+                            "tensor_transpose", "autoregressive", "diloco"}) {
+    if (axes.size(other) > 1)
+      settings.fail(fmt::format("ici_{}_parallelism", other), "a strategy has no such axis", "1");
   }
-  if (!open.empty()) {
-    if (devices == 0 || devices % s.devices() != 0) {
-      settings.fail(open, "all devices that are left, and these are not known", "--devices N, a multiple");
-    } else if (open.find("fsdp") != std::string::npos) {
-      s.fsdp *= devices / s.devices();
-    } else if (open.find("data") != std::string::npos) {
-      s.data *= devices / s.devices();
-    } else {
-      settings.fail(open, "all devices that are left", "a number");
-    }
+  axes.take_the_rest(s, devices);
+  if (s.expert * s.context > 1) {
+    if (s.data > 1)
+      settings.fail(axes.key("data"),
+                    "parameters are split over the devices of experts and of context, but not over all replicas", "1");
+    s.data = std::exchange(s.fsdp, 1);
+    s.zero = 3;
   }
   const bool piped = s.pipeline > 1;
   if (piped) s.pipeline_schedule = "gpipe";
@@ -118,7 +187,10 @@ PortableStrategy read_maxtext(const std::string& text, const std::string& file, 
   const double rows = settings.number("per_device_batch_size", 12) * static_cast<double>(s.devices() * steps);
   result.batch_size = static_cast<int64_t>(std::llround(rows));
   s.microbatch_size = std::max<int64_t>(1, result.batch_size / s.replicas() / microbatches);
-  if (s.data > 1 && s.fsdp == 1 && settings.flag("shard_optimizer_over_data")) s.zero = 1;
+  if (settings.flag("shard_optimizer_over_data") && s.data > 1 && s.zero == 0) {
+    if (s.fsdp > 1) settings.fail("shard_optimizer_over_data", "a strategy has no ZeRO beside fsdp", "false");
+    s.zero = 1;
+  }
   s.recompute = settings.text("remat_policy", "full");
   if (s.recompute.starts_with("minimal")) s.recompute = "selective";
   else if (s.recompute != "none" && s.recompute != "full")

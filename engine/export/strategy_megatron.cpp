@@ -13,7 +13,9 @@ namespace shardscope {
 namespace {
 
 // Megatron-LM's arguments (megatron/training/arguments.py). Its ranks are ordered tp-cp-ep-dp-pp, innermost first; with
-// --use-tp-pp-dp-mapping dp is outermost. The number of replicas follows from the number of devices.
+// --use-tp-pp-dp-mapping dp is outermost. The number of replicas follows from the number of devices. Experts are split
+// over consecutive devices of context and data (parallel_state.py). Its FSDP writes checkpoints of its own format
+// alone.
 constexpr const char* world_size = "WORLD_SIZE";
 const std::vector<std::string> replicas_outermost = {"data", "fsdp", "pipeline", "expert", "context", "tensor"};
 
@@ -22,7 +24,7 @@ std::vector<std::string> without_units(std::vector<std::string> order, const Str
   return order;
 }
 
-std::string write_megatron(const PortableStrategy& portable) {
+WrittenStrategy write_megatron(const PortableStrategy& portable) {
   const StrategyConfig& s = portable.strategy;
   const bool replicas_first = s.order == without_units(replicas_outermost, s);
   const int64_t chunks = s.pipeline * s.virtual_stages;
@@ -33,12 +35,18 @@ std::string write_megatron(const PortableStrategy& portable) {
                             counted(portable.layers, "layer")),
                 fmt::format("a divisor of {} or of {}", portable.layers, portable.layers + 2));
   unsaid.refuse(s.pipeline_schedule != "1f1b", "pipeline_schedule", "has the schedule 1f1b alone", "\"1f1b\"");
-  unsaid.refuse(s.fsdp > 1 && s.expert > 1, "fsdp", "splits parameters over the devices of experts as well",
-                "zero 1, or expert 1");
+  unsaid.refuse(s.fsdp > 1 && s.expert * s.context > 1, "fsdp",
+                "splits parameters over the devices of experts and of context as well",
+                "zero 1; zero 3 and data in place of fsdp; or expert and context 1");
   unsaid.refuse(s.recompute != "none" && s.recompute != "selective" && s.recompute != "full", "recompute",
                 "recomputes no patterns of ops", "none, selective or full");
   unsaid.refuse(!s.order.empty() && !replicas_first, "order", "orders its ranks in two ways alone",
                 "pipeline, data, fsdp, expert, context, tensor; or data, fsdp, pipeline, expert, context, tensor");
+  unsaid.refuse(replicas_first && !s.order.empty() && s.pipeline > 1 && s.expert != s.context, "order",
+                "has replicas outside of stages only where as many devices share experts as parts of a sequence",
+                "leave it out");
+  unsaid.refuse(s.expert > 1 && s.tensor > 1 && !s.sequence_parallel, "sequence_parallel",
+                "trains experts beside tensor parallelism with sequence parallelism alone", "true");
   unsaid.finish();
   std::string text = fmt::format("# torchrun on {}: {}={}\n", counted(s.devices(), "device"), world_size, s.devices());
   const auto add = [&](const char* name, int64_t value, int64_t usual = 1) {
@@ -52,18 +60,35 @@ std::string write_megatron(const PortableStrategy& portable) {
   add("context-parallel-size", s.context);
   add("expert-model-parallel-size", s.expert);
   if (replicas_first && !s.order.empty()) text += "--use-tp-pp-dp-mapping\n";
-  if (s.zero > 0) text += "--use-distributed-optimizer\n";
-  if (s.zero == 2) text += "--use-megatron-fsdp\n--data-parallel-sharding-strategy optim_grads\n";
-  if (s.fsdp > 1) {
-    text += "--use-distributed-optimizer\n--use-megatron-fsdp\n--data-parallel-sharding-strategy optim_grads_params\n";
-    add("num-distributed-optimizer-instances", s.data);
+  const bool splits_parameters = s.fsdp > 1 || s.zero == 3;
+  if (s.zero > 0 || s.fsdp > 1) text += "--use-distributed-optimizer\n";
+  if (s.zero == 2 || splits_parameters) {
+    text += fmt::format("--use-megatron-fsdp\n--ckpt-format fsdp_dtensor\n--data-parallel-sharding-strategy {}\n",
+                        splits_parameters ? "optim_grads_params" : "optim_grads");
   }
+  if (s.fsdp > 1) add("num-distributed-optimizer-instances", s.data);
   add("micro-batch-size", s.microbatch_size, 0);
   add("global-batch-size", portable.batch_size, 0);
   if (s.recompute == "selective") text += "--recompute-granularity selective\n";
   if (s.recompute == "full")
     text += "--recompute-granularity full\n--recompute-method uniform\n--recompute-num-layers 1\n";
-  return text;
+  return {text, note_of_experts(s), layers_of_equal_chunks(portable.layers, chunks, with_ends ? 1 : 0)};
+}
+
+// Arguments that change the strategy, and have no counterpart in one.
+void refuse_unknown_cuts(StrategySettings& settings, const StrategyConfig& strategy) {
+  for (const char* key :
+       {"decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers", "pipeline-model-parallel-layout"}) {
+    if (strategy.pipeline > 1 && settings.has(key))
+      settings.fail(key, "a strategy does not say which layers a stage has",
+                    "leave it out, and pipeline.layers in the run file");
+  }
+  if (strategy.recompute == "full" &&
+      (settings.text("recompute-method", "uniform") != "uniform" || settings.integer("recompute-num-layers", 1) > 1))
+    settings.fail(settings.has("recompute-method") ? "recompute-method" : "recompute-num-layers",
+                  "a strategy recomputes each layer by itself", "--recompute-method uniform --recompute-num-layers 1");
+  if (strategy.recompute == "selective" && settings.text("recompute-modules", "core_attn") != "core_attn")
+    settings.fail("recompute-modules", "a strategy recomputes core_attn alone", "core_attn");
 }
 
 PortableStrategy read_megatron(const std::string& text, const std::string& file, int64_t devices, int64_t layers) {
@@ -105,19 +130,21 @@ PortableStrategy read_megatron(const std::string& text, const std::string& file,
                                  ? settings.text("data-parallel-sharding-strategy", "no_shard")
                                  : "no_shard";
   s.data = replicas;
-  s.zero = replicas > 1 && settings.flag("use-distributed-optimizer") ? 1 : 0;
-  if (shards == "optim_grads_params" && s.expert > 1) {
-    settings.fail("data-parallel-sharding-strategy", "splits parameters over the devices of experts as well",
-                  "optim, or no experts in parallel");
-  } else if (shards == "optim_grads_params") {
-    s.data = settings.integer("num-distributed-optimizer-instances", 1);
-    if (replicas % s.data != 0)
+  const int64_t within_a_replica = s.expert * s.context;
+  const bool has_copies = replicas * within_a_replica > 1;
+  s.zero = has_copies && settings.flag("use-distributed-optimizer") ? 1 : 0;
+  if (shards == "optim_grads_params") {
+    const int64_t instances = settings.integer("num-distributed-optimizer-instances", 1);
+    if (replicas % instances != 0)
       settings.fail("num-distributed-optimizer-instances",
                     fmt::format("{} are no multiple", counted(replicas, "replica")), "");
-    s.fsdp = replicas / s.data;
-    s.zero = 0;
+    if (within_a_replica > 1 && instances > 1)
+      settings.fail("num-distributed-optimizer-instances",
+                    "parameters are split over the devices of experts and of context, but not over all replicas", "1");
+    s.zero = within_a_replica > 1 ? 3 : 0;
+    if (within_a_replica == 1) s.data = instances, s.fsdp = replicas / instances;
   } else if (shards == "optim_grads" || shards == "optim") {
-    s.zero = replicas > 1 ? (shards == "optim" ? 1 : 2) : 0;
+    s.zero = !has_copies ? 0 : shards == "optim" ? 1 : 2;
   } else if (shards != "no_shard") {
     settings.fail("data-parallel-sharding-strategy", fmt::format("'{}' is not known", shards),
                   "no_shard, optim, optim_grads, optim_grads_params");
@@ -126,6 +153,9 @@ PortableStrategy read_megatron(const std::string& text, const std::string& file,
   if (settings.flag("recompute-activations")) s.recompute = "selective";
   if (s.recompute != "none" && s.recompute != "selective" && s.recompute != "full")
     settings.fail("recompute-granularity", fmt::format("'{}' is not known", s.recompute), "selective or full");
+  refuse_unknown_cuts(settings, s);
+  if (s.fsdp == 1 && s.zero < 3 && settings.integer("num-distributed-optimizer-instances", 1) > 1)
+    settings.fail("num-distributed-optimizer-instances", "a strategy splits optimizer state over all replicas", "1");
   if (settings.flag("use-tp-pp-dp-mapping")) s.order = without_units(replicas_outermost, s);
   if (s.order == without_units(default_order(), s)) s.order.clear();
   settings.finish();

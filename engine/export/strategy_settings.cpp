@@ -64,6 +64,21 @@ void UnsaidStrategy::finish() const {
   if (!errors_.empty()) throw Failure(errors_);
 }
 
+std::vector<std::string> note_of_experts(const StrategyConfig& strategy) {
+  if (strategy.expert == 1 || strategy.context == 1) return {};
+  return {"experts there are split over the devices of context, which the plan has beside them"};
+}
+
+std::vector<int64_t> layers_of_equal_chunks(int64_t layers, int64_t chunks, int64_t ends) {
+  if (layers == 0 || chunks == 1) return {};
+  const int64_t all = layers + 2 * ends;
+  std::vector<int64_t> result(static_cast<size_t>(chunks), all / chunks);
+  for (int64_t i = 0; i < all % chunks; ++i) ++result[static_cast<size_t>(i)];
+  result.front() -= ends;
+  result.back() -= ends;
+  return result;
+}
+
 std::string trimmed(std::string text) {
   const auto is_space = [](unsigned char c) { return c <= ' '; };
   while (!text.empty() && is_space(static_cast<unsigned char>(text.back()))) text.pop_back();

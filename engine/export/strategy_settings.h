@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/config/run_config.h"
 
 namespace shardscope {
 
@@ -62,6 +63,13 @@ class UnsaidStrategy {
   std::string program_;
   std::vector<Error> errors_;
 };
+
+// What is to be noted where experts are split over the devices of context first; nothing where they are not.
+std::vector<std::string> note_of_experts(const StrategyConfig& strategy);
+
+// Layers of each model chunk where all have as many, of what is left the first ones one more; empty of one chunk, or
+// where layers are not known. `ends`: how many fewer the first and the last have.
+std::vector<int64_t> layers_of_equal_chunks(int64_t layers, int64_t chunks, int64_t ends = 0);
 
 // The lines of a text, without what a comment sign begins, and without spaces around them.
 std::vector<std::string> lines_without_comments(const std::string& text);

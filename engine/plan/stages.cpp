@@ -162,6 +162,7 @@ std::vector<double> layer_seconds(const Graph& shortened, const std::vector<Equa
                                   const Machine& machine) {
   const WorkPrices prices(machine, Mesh());
   const int count = layer_count(shortened);
+  if (count == 0) return {};
   std::vector<double> alone(static_cast<size_t>(count)), with_ends(alone.size());
   const std::vector<bool> before = ops_before_layers(shortened);
   for (size_t id = 0; id < shortened.ops.size(); ++id) {

@@ -236,6 +236,18 @@ ModelLimits model_limits(const RunConfig& config) {
   return limits;
 }
 
+void check_layers(const RunConfig& config, const ModelLimits& limits) {
+  if (limits.layers > 0) return;
+  const bool has_dimensions = !limits.tensor.empty() || !limits.context.empty() || !limits.expert.empty();
+  throw Failure(Error{has_dimensions ? "no_layers" : "no_dimensions",
+                      fmt::format("the model '{}' has no {}", config.model.name,
+                                  has_dimensions ? "layers, of which a search makes its bounds"
+                                                 : "layers, and no dimensions called heads, mlp, length or experts, "
+                                                   "by which strategies split"),
+                      "model.name",
+                      "a model that has them; or Compare, Meshes in the window, which plans all meshes of this one"});
+}
+
 void fix(FixedNumbers& fixed, const std::string& text) {
   const size_t equals = text.find('=');
   const std::string key = text.substr(0, equals);

@@ -13,11 +13,14 @@ namespace shardscope {
 struct ModelLimits {
   std::vector<int64_t> tensor, context, expert;  // sizes that a degree divides; empty: it can only be 1
   bool has_sequence = false;                     // dimensions batch, length, embed
-  int64_t layers = 1;
-  int64_t rows = 1;                    // of a batch
-  std::vector<std::string> recompute;  // policies that the model can have: "selective" needs attention
+  int64_t layers = 0;                            // 0: no op belongs to a layer
+  int64_t rows = 1;                              // of a batch
+  std::vector<std::string> recompute;            // policies that the model can have: "selective" needs attention
 };
 ModelLimits model_limits(const RunConfig& config);
+// Throws Failure (no_layers; no_dimensions where it has no such sizes either) at the model's name, where it has no
+// layers: a search makes its bounds of these.
+void check_layers(const RunConfig& config, const ModelLimits& limits);
 
 // That a strategy's pipeline_schedule may name, the usual one first: all of the registry but the interleaved one, which
 // 1f1b is with virtual stages.

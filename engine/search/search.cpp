@@ -457,6 +457,7 @@ class Search {
 
 SearchResult search(const SearchRequest& request, std::stop_token stop,
                     const std::function<void(const SearchProgress&)>& progress) {
+  check_layers(request.plan.config, model_limits(request.plan.config));
   return Search(request, std::move(stop), progress).run();
 }
 

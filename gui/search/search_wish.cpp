@@ -24,14 +24,6 @@ std::vector<std::string> allowed_values(const AllowedNumbers& allowed, const std
   return values;
 }
 
-void check_dimensions(const RunConfig& config, const ModelLimits& limits) {
-  if (!limits.tensor.empty() || !limits.context.empty() || !limits.expert.empty()) return;
-  throw Failure(Error{"no_dimensions",
-                      "the model '" + config.model.name +
-                          "' has no dimensions called heads, mlp, length or experts, by which strategies split",
-                      "model.name", "a model that has them; or Compare, Meshes, which plans all meshes of this one"});
-}
-
 }  // namespace
 
 SearchRequest search_request(const RunConfig& config, const SearchWish& wish) {
@@ -39,7 +31,7 @@ SearchRequest search_request(const RunConfig& config, const SearchWish& wish) {
   request.plan = plan_request(for_devices(config, wish.devices));
   request.devices = wish.devices;
   const ModelLimits limits = model_limits(request.plan.config);
-  check_dimensions(config, limits);
+  check_layers(config, limits);
   for (const auto& [key, allowed] : wish.numbers)
     request.fixed[key] = allowed_values(allowed, key, limits, wish.devices);
   for (const auto& [key, words] : wish.words) request.fixed[key] = words;

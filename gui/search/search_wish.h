@@ -23,7 +23,7 @@ struct SearchWish {
 };
 
 // The same search for a run file, on its machine. Throws Failure: what is wrong with the run file (its mesh and
-// sharding aside), and no_dimensions where no strategy can split its model.
+// sharding aside), and what check_layers() throws.
 SearchRequest search_request(const RunConfig& config, const SearchWish& wish);
 
 // The run file without what a strategy decides: equal for two of which a search finds the same.

@@ -90,7 +90,7 @@ class SearchTest : public QObject {
     QVERIFY(!QFile::exists(out) && !QFile::exists(model));
     write(
         "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[parallelism]\ntensor_parallel_degree = 8\n"
-        "[training]\nseq_len = 8192\nlocal_batch_size = 2\n");
+        "[training]\nseq_len = 8192\nlocal_batch_size = 2\n[activation_checkpoint]\nmode = \"full\"\n");
     const ProgramResult imported = shardrun(import);
     QVERIFY2(imported.code == 0, qPrintable(imported.errors));
     const ProgramResult plan = shardrun({"plan", out, "--json", "--machine", "dgx_h100"});
@@ -293,6 +293,13 @@ class SearchTest : public QObject {
       QCOMPARE(result.code, 2);
       QVERIFY(result.errors.contains("("));
     }
+  }
+
+  void a_model_without_layers_is_an_error_at_its_place() {
+    const ProgramResult result = shardrun({"search", preset("mintext_mlp"), "--devices", "2"});
+    QCOMPARE(result.code, 2);
+    QVERIFY2(result.errors.contains("mintext_mlp.json:") && result.errors.contains("model.name"),
+             qPrintable(result.errors));
   }
 
   void nothing_within_the_limits_is_exit_code_1() {

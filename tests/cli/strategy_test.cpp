@@ -3,6 +3,7 @@
 #include <QDir>
 #include <QFile>
 #include <QJsonDocument>
+#include <QJsonObject>
 #include <QTemporaryDir>
 #include <QtTest>
 #include <csignal>
@@ -71,13 +72,52 @@ class StrategyTest : public QObject {
     const ProgramResult result = shardrun({"export", file, "--to", "torchtitan", "-"});
     QCOMPARE(result.code, exit_bad_input);
     QVERIFY2(result.errors.contains("run.json:3: strategy.zero: torchtitan"), qPrintable(result.errors));
-    const QString uneven = written(R"("strategy": {"pipeline": 2},
+    for (const QString program : {"megatron", "torchtitan", "maxtext"}) {
+      const QByteArray schedule = program == "maxtext" ? "gpipe" : "1f1b";
+      const QString uneven =
+          written(R"("strategy": {"pipeline": 2, "microbatch_size": 4, "pipeline_schedule": ")" + schedule + R"("},
 "pipeline": {"axis": "pipeline", "layers": [7, 5]})");
-    for (const char* program : {"megatron", "torchtitan", "maxtext"}) {
       const ProgramResult refused = shardrun({"export", uneven, "--to", program, "-"});
       QCOMPARE(refused.code, exit_bad_input);
       QVERIFY2(refused.errors.contains("run.json:3: pipeline.layers: "), qPrintable(refused.errors));
     }
+  }
+
+  void a_cut_that_the_program_does_not_make_is_noted_and_one_that_it_makes_may_be_said() {
+    QTemporaryDir folder;
+    const QString file = folder.filePath("run.json");
+    const auto write = [&](const QByteArray& pipeline) {
+      QFile run(file);
+      return run.open(QIODevice::WriteOnly) &&
+             run.write(R"({"model": {"name": "huggingface", "path": ")" SHARDSCOPE_SOURCE_DIR
+                       R"(/presets/models/llama-3.1-8b"}, "strategy": {"pipeline": 4, "microbatch_size": 1},
+"data": {"kind": "synthetic_lm", "batch_size": 16, "seed": 0, "sequence_length": 4096}, "seed": 0, "steps": 1,
+"optimizer": {"name": "adamw", "learning_rate": 1e-3}, "machine": "dgx_h100")" +
+                       pipeline + "}") > 0;
+    };
+    const auto cut = [&] {
+      const ProgramResult plan = shardrun({"plan", file, "--json"});
+      return QJsonDocument::fromJson(plan.output.toUtf8())
+          .object()["pipeline"]
+          .toObject()["layers"]
+          .toVariant()
+          .toStringList();
+    };
+    QVERIFY(write(""));
+    const QString planned = "[" + cut().join(", ") + "]";
+    QVERIFY(planned != "[8, 8, 8, 8]");
+    for (const char* program : {"megatron", "torchtitan"}) {
+      const ProgramResult noted = shardrun({"export", file, "--to", program, "-"});
+      QVERIFY2(noted.code == 0 && noted.errors.contains(planned) && noted.errors.contains("[8, 8, 8, 8]"),
+               qPrintable(noted.errors));
+    }
+    QVERIFY(write(R"(, "pipeline": {"layers": [8, 8, 8, 8]})"));
+    QVERIFY(!shardrun({"export", file, "--to", "megatron", "-"}).errors.contains("layers"));
+    QVERIFY(write(R"(, "pipeline": {"layers": [9, 8, 8, 7]})"));
+    const ProgramResult refused = shardrun({"export", file, "--to", "megatron", "-"});
+    QCOMPARE(refused.code, exit_bad_input);
+    QVERIFY2(refused.errors.contains("pipeline.layers") && refused.errors.contains("[8, 8, 8, 8]"),
+             qPrintable(refused.errors));
   }
 
   void no_kind_of_export_is_written_over_its_run_file_data() { each_kind(); }

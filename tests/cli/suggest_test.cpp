@@ -30,6 +30,23 @@ class SuggestTest : public QObject {
     }
   }
 
+  void another_answer_is_said_only_where_it_is_another() {
+    int others = 0;
+    for (const char* parameters : {"7B", "7.5B", "70B", "300B", "175B"}) {
+      for (const char* memory : {"32GB", "50GB", "80GB"}) {
+        for (const char* devices : {"12", "64"}) {
+          const QString text =
+              shardrun({"suggest", "--params", parameters, "--devices", devices, "--memory", memory}).output;
+          const QString selected = text.section("Selected strategy: ", 1).section('\n', 0, 0);
+          const QString other = text.section("with which it would say ", 1).section('.', 0, 0);
+          QVERIFY2(!selected.isEmpty() && other != selected, qPrintable(text));
+          others += !other.isEmpty();
+        }
+      }
+    }
+    QVERIFY(others > 0);
+  }
+
   void the_json_says_what_fits_by_its_own_bytes() {
     const ProgramResult result =
         shardrun({"suggest", "--params", "7.5B", "--devices", "64", "--memory", "32GB", "--json"});

@@ -88,6 +88,12 @@ class PicturesTest : public QObject {
 
   void a_plan_has_no_search_to_be_drawn() {
     QCOMPARE(failure_code([&] { draw("svg", "search"); }), std::string("no_search"));
+    for (const ExportKind& kind : export_kinds()) {
+      const std::vector<std::string> pages = kind.pages_of_a_plan();
+      QCOMPARE(std::ranges::count(kind.pages, "search"), std::ptrdiff_t{kind.is_picture});
+      QCOMPARE(std::ranges::count(pages, "search"), std::ptrdiff_t{0});
+      QCOMPARE(pages.size() + kind.window_pages.size(), kind.pages.size());
+    }
   }
 
   void other_forms_are_whole_files() {

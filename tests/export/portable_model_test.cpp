@@ -38,7 +38,7 @@ int64_t parameters(const std::string& config) {
 // The arguments of Megatron that say what a config of these families says.
 std::string megatron_arguments(const json& c) {
   const std::string type = c["model_type"];
-  std::string text = "--seq-length 4096 --bf16\n";
+  std::string text = "--seq-length 4096 --bf16 --make-vocab-size-divisible-by 1\n";
   const auto add = [&](const char* name, const json& value) {
     text += std::string("--") + name + " " + value.dump() + "\n";
   };
@@ -109,6 +109,18 @@ class PortableModelTest : public QObject {
       }
     }
     QVERIFY2(megatron >= 8 && maxtext >= 5, qPrintable(QString("%1 %2").arg(megatron).arg(maxtext)));
+  }
+
+  // Each tensor-parallel device of Megatron has a multiple of 128 rows of the embedding, unless it is said otherwise.
+  void a_vocabulary_of_megatron_is_padded_as_there() {
+    const auto rows = [](const std::string& arguments) {
+      const std::string shape = "--num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 128 ";
+      return json::parse(read("megatron", shape + arguments).config)["vocab_size"].get<int64_t>();
+    };
+    QCOMPARE(rows("--vocab-size 50257"), int64_t{50304});
+    QCOMPARE(rows("--vocab-size 50257 --tensor-model-parallel-size 8"), int64_t{51200});
+    QCOMPARE(rows("--vocab-size 50257 --make-vocab-size-divisible-by 1"), int64_t{50257});
+    QCOMPARE(rows("--vocab-size 50304"), int64_t{50304});
   }
 
   void names_of_other_programs_are_the_published_models() {

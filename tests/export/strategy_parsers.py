@@ -12,6 +12,7 @@ MaxText asks for Python 3.12, and its settings are read by 3.11 as well.
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import random
@@ -45,7 +46,7 @@ def random_strategy(generator, devices=64):
         strategy["pipeline_schedule"] = "gpipe"
     strategy["sequence_parallel"] = generator.randrange(2) == 0
     if strategy["fsdp"] == 1:
-        strategy["zero"] = generator.randrange(3)
+        strategy["zero"] = generator.randrange(4)
     strategy["microbatch_size"] = generator.choice([1, 2])
     strategy["recompute"] = generator.choice(["none", "selective", "full"])
     if generator.randrange(4) == 0:
@@ -72,9 +73,21 @@ def microbatches(strategy):
     return BATCH // replicas(strategy) // strategy["microbatch_size"]
 
 
+def portable(strategy):
+    """As other programs know it: ZeRO 3 over replicas alone is fsdp, and of one device there is nothing to split."""
+    same = dict(strategy)
+    within = same["expert"] * same["context"]
+    if same.get("zero") == 3 and within == 1:
+        same.update(fsdp=same["data"], data=same["fsdp"], zero=0)
+        renamed = {"data": "fsdp", "fsdp": "data"}
+        same["order"] = [renamed.get(axis, axis) for axis in same.get("order", AXES)]
+    if same["data"] * within == 1:
+        same["zero"] = 0
+    return same
+
+
 def zero_stage(strategy):
-    """Of replicas: one has nothing to split."""
-    return strategy.get("zero", 0) if strategy["data"] > 1 else 0
+    return strategy.get("zero", 0)
 
 
 # What each program has to read of an exported strategy; what it reads is made by the function below of its name.
@@ -84,7 +97,9 @@ def expected_torchtitan(s):
     piped = s["pipeline"] > 1
     schedule = "Interleaved1F1B" if s.get("virtual_stages", 1) > 1 else \
         "GPipe" if s.get("pipeline_schedule") == "gpipe" else "1F1B"
-    return {"data": s["data"], "shards": s["fsdp"] * s["expert"], "tensor": s["tensor"], "context": s["context"],
+    is_zero = zero_stage(s) == 3
+    return {"data": 1 if is_zero else s["data"], "shards": (s["data"] if is_zero else s["fsdp"]) * s["expert"],
+            "expert_tensor": s["tensor"] if s["expert"] > 1 else 1, "tensor": s["tensor"], "context": s["context"],
             "expert": s["expert"], "pipeline": s["pipeline"], "batch": BATCH, "recompute": s["recompute"],
             "accumulation": 1 if piped else microbatches(s), "devices": device_count(s),
             "pipeline_microbatch": s["microbatch_size"] if piped else None, "schedule": schedule if piped else None,
@@ -106,6 +121,7 @@ def read_torchtitan(path, s):
     of_a_stage = p.pipeline_parallel_layers_per_stage
     return {"data": p.data_parallel_replicate_degree, "shards": p.data_parallel_shard_degree,
             "tensor": p.tensor_parallel_degree, "context": p.context_parallel_degree,
+            "expert_tensor": p.expert_tensor_parallel_degree,
             "expert": p.expert_parallel_degree, "pipeline": p.pipeline_parallel_degree,
             "batch": config.training.global_batch_size, "recompute": config.activation_checkpoint.mode,
             "accumulation": config.training.global_batch_size // (config.training.local_batch_size * loaders),
@@ -113,7 +129,9 @@ def read_torchtitan(path, s):
             "pipeline_microbatch": p.pipeline_parallel_microbatch_size if piped else None,
             "schedule": get_schedule_class(p.pipeline_parallel_schedule).__name__.replace("Schedule", "")
             if piped else None,
-            "stages": LAYERS // of_a_stage if of_a_stage else p.pipeline_parallel_degree}
+            "stages": math.ceil((LAYERS + p.pipeline_parallel_first_stage_less_layers +
+                                 p.pipeline_parallel_last_stage_less_layers) / of_a_stage)
+            if of_a_stage else p.pipeline_parallel_degree}
 
 
 def expected_megatron(s):
@@ -163,6 +181,8 @@ def read_megatron(path, s):
         arguments["virtual_pipeline_model_parallel_size"] = virtual
     replicas_first = arguments.pop("use_tp_pp_dp_mapping", False)
     micro, batch = arguments.pop("micro_batch_size"), arguments.pop("global_batch_size")
+    if arguments.get("use_megatron_fsdp") and arguments.pop("ckpt_format") != "fsdp_dtensor":
+        raise ValueError("Megatron-FSDP requires the fsdp_dtensor checkpointing format")
 
     def made(kind, **fixed):
         names = {f.name for f in dataclasses.fields(kind)}
@@ -220,9 +240,11 @@ def read_deepspeed(path, s):
 
 def expected_maxtext(s):
     piped = s["pipeline"] > 1
-    return {"data": s["data"], "fsdp": s["fsdp"], "tensor": s["tensor"], "context": s["context"],
-            "expert": s["expert"], "pipeline": s["pipeline"], "sequence": s["sequence_parallel"] and s["tensor"] > 1,
-            "batch": BATCH, "microbatches": microbatches(s), "zero": zero_stage(s),
+    is_zero = zero_stage(s) == 3
+    return {"data": 1 if is_zero else s["data"], "fsdp": s["data"] if is_zero else s["fsdp"], "tensor": s["tensor"],
+            "context": s["context"], "expert": s["expert"], "pipeline": s["pipeline"],
+            "sequence": s["sequence_parallel"] and s["tensor"] > 1,
+            "batch": BATCH, "microbatches": microbatches(s), "zero": 0 if is_zero else zero_stage(s),
             "repeats": 1 if piped else None, "recompute": s["recompute"]}
 
 
@@ -291,7 +313,7 @@ def check(program, python, shardrun, count):
             if subprocess.run([shardrun, "export", path, "--to", program, out], capture_output=True).returncode:
                 refused += 1
                 continue
-            expected[str(i)] = globals()["expected_" + program](strategy)
+            expected[str(i)] = globals()["expected_" + program](portable(strategy))
         done = subprocess.run([python, __file__, "--read", program, folder], capture_output=True, text=True,
                               env={**os.environ, "JAX_PLATFORMS": "cpu"})
         if done.returncode:

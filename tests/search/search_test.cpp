@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <QDir>
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
@@ -88,6 +89,26 @@ class SearchTest : public QObject {
   }
 
  private slots:
+  void a_search_of_every_preset_ends_with_a_result_or_a_located_failure_data() {
+    QTest::addColumn<std::string>("path");
+    const QDir folder(SHARDSCOPE_SOURCE_DIR "/presets");
+    for (const QString& name : folder.entryList({"*.json"}))
+      QTest::newRow(qPrintable(name)) << folder.filePath(name).toStdString();
+  }
+  void a_search_of_every_preset_ends_with_a_result_or_a_located_failure() {
+    QFETCH(std::string, path);
+    SearchRequest request;
+    request.devices = 2;
+    request.plan = {for_devices(load_run_file(path), 2), chosen_machine("\"dgx_h100\"", {})};
+    request.result_when_stopped = true;
+    std::stop_source stopped;
+    stopped.request_stop();
+    const std::vector<Error> errors = errors_of([&] { search(request, stopped.get_token()); });
+    const bool is_split = model_limits(request.plan.config).layers > 0;
+    QCOMPARE(errors.empty(), is_split);
+    for (const Error& error : errors) QCOMPARE(error.place.path, std::string("model.name"));
+  }
+
   void fixed_values_are_refused_exactly_where_they_leave_no_candidate() {
     for (const char* preset : {"llama_tiny", "mixtral_tiny", "workshop_gpipe"}) {
       const ModelLimits limits =
