@@ -184,7 +184,7 @@ int start_ranks(const TrainArguments& arguments) {
   return code;
 }
 
-// As mpirun says, which gives a host ranks that follow each other, unless it is told otherwise.
+// As mpirun says, which by default gives a host ranks that follow each other.
 RankRange ranks_on_this_host(const Plan& plan) {
   const auto number = [](const char* variable) {
     const char* text = std::getenv(variable);

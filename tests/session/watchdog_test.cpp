@@ -445,11 +445,11 @@ void WatchdogTest::lack_of_memory_is_reported_from_a_kill() {
                                 : "rank 2 was killed by SIGKILL in training step 5, at 'adam'"));
   }
   Scene saving;
-  Watchdog told(7, {}, {}, {300 << 20, 1000 << 20, 200 << 20});
+  Watchdog informed(7, {}, {}, {300 << 20, 1000 << 20, 200 << 20});
   saving.ranks[2].process_state = 0;
   saving.ranks[2].out_of_memory = true;
   saving.report = {2, 9, std::nullopt};
-  const auto failure = told.look({0, saving.ranks, &saving.report, {}});
+  const auto failure = informed.look({0, saving.ranks, &saving.report, {}});
   const std::string facts =
       "; the plan wants 300 MiB a rank and 200 MiB for checkpoints, 1.37 GiB for all, and 1000 MiB can be used";
   QVERIFY2(failure && failure->message.ends_with(facts), failure ? failure->message.c_str() : "nothing");
