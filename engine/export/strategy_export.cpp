@@ -52,7 +52,7 @@ void compare_cuts(const RunConfig& config, const PlannedCut& planned, WrittenStr
                         "leave it out, or " + there});
   }
   if (planned.layers.empty() || std::ranges::equal(planned.layers, written.layers)) return;
-  written.notes.push_back(fmt::format("stages there have {} layers, in the plan [{}] (pipeline.layers {} plans theirs)",
+  written.notes.push_back(fmt::format("layers of stages there {}, in the plan [{}] (for the same: pipeline.layers {})",
                                       there, fmt::join(planned.layers, ", "), there));
 }
 
