@@ -43,6 +43,15 @@ void flip_last_bit(const QString& path) {
   file.write(bytes);
 }
 
+// Starts a training without end, and waits for a text in what it prints. Gives what it has printed.
+QByteArray train_until(const char* text, QProcess& process, const QStringList& more) {
+  process.start(QCoreApplication::applicationFilePath(),
+                QStringList{"train"} + small + QStringList{"--steps", "100000000"} + more);
+  QByteArray output;
+  while (!output.contains(text) && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+  return output;
+}
+
 ProgramResult train(const QStringList& more) { return shardrun(QStringList{"train"} + small + more); }
 
 }  // namespace
@@ -99,10 +108,7 @@ class CheckpointTest : public QObject {
     QTemporaryDir folder;
     const QString saved = folder.filePath("saved");
     QProcess process;
-    process.start(QCoreApplication::applicationFilePath(),
-                  QStringList{"train"} + small + QStringList{"--steps", "100000000", "--checkpoint", saved});
-    QByteArray output;
-    while (!output.contains("Epoch ") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+    train_until("Epoch ", process, {"--checkpoint", saved});
     ::kill(static_cast<pid_t>(process.processId()), SIGTERM);
     const ProgramResult result = finish(process);
     QCOMPARE(result.code, 128 + SIGTERM);
@@ -114,11 +120,7 @@ class CheckpointTest : public QObject {
     QTemporaryDir folder;
     const QString saved = folder.filePath("saved");
     QProcess process;
-    process.start(
-        QCoreApplication::applicationFilePath(),
-        QStringList{"train"} + small + QStringList{"--steps", "100000000", "--checkpoint", saved, "--save-every", "1"});
-    QByteArray output;
-    while (!output.contains("Epoch 9") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+    train_until("Epoch 9", process, {"--checkpoint", saved, "--save-every", "1"});
     process.kill();
     QVERIFY(process.waitForFinished(300'000));
     const ProgramResult resumed = train({"--steps", "1", "--resume", saved, "--checkpoint", saved});
@@ -130,12 +132,8 @@ class CheckpointTest : public QObject {
     QTemporaryDir folder;
     const QString saved = folder.filePath("saved");
     QProcess process;
-    process.start(
-        QCoreApplication::applicationFilePath(),
-        QStringList{"train"} + small +
-            QStringList{"--steps", "100000000", "--checkpoint", saved, "--save-every", "2", "--max-restarts", "1"});
-    QByteArray output;
-    while (!output.contains("Epoch 9") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+    QByteArray output =
+        train_until("Epoch 9", process, {"--checkpoint", saved, "--save-every", "2", "--max-restarts", "1"});
     ::kill(descendants(static_cast<int>(process.processId())).back().pid, SIGKILL);
     QByteArray errors;
     const auto has_gone_on = [&] {
@@ -156,10 +154,7 @@ class CheckpointTest : public QObject {
     const QString saved = folder.filePath("saved"), moved = folder.filePath("moved");
     const QStringList options{"--checkpoint", saved, "--save-every", "100000000", "--max-restarts", "1"};
     QProcess process;
-    process.start(QCoreApplication::applicationFilePath(),
-                  QStringList{"train"} + small + QStringList{"--steps", "100000000"} + options);
-    QByteArray output;
-    while (!output.contains("Epoch 9") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+    train_until("Epoch 9", process, options);
     QVERIFY(QDir().rename(saved, moved));
     QCOMPARE(train({"--steps", "2", "--checkpoint", saved}).code, 0);
     ::kill(descendants(static_cast<int>(process.processId())).back().pid, SIGKILL);
@@ -187,10 +182,7 @@ class CheckpointTest : public QObject {
     QTemporaryDir folder;
     const QString saved = folder.filePath("saved");
     QProcess process;
-    process.start(QCoreApplication::applicationFilePath(),
-                  QStringList{"train"} + small + QStringList{"--steps", "100000000", "--checkpoint", saved});
-    QByteArray output;
-    while (!output.contains("Epoch 9") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+    train_until("Epoch 9", process, {"--checkpoint", saved});
     QVERIFY(QDir(saved).mkdir(".step_000007.part"));  // in a rank's place
     QVERIFY(QDir(saved).mkdir(".step_000006.gone"));
     ::kill(descendants(static_cast<int>(process.processId())).back().pid, SIGKILL);
