@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "engine/base/path.h"
+#include "engine/compile/changed_settings.h"
 #include "engine/compile/document_of.h"
 #include "engine/compile/settings.h"
 #include "engine/config/place.h"
@@ -49,11 +50,6 @@ struct FileValues {
     return value == whole.end() || value->second == "null" || value->second == R"("")" ? "" : value->second;
   }
 };
-
-// A whole number in place of a real one says the same.
-std::string without_fraction(const std::string& value) {
-  return value.ends_with(".0") ? value.substr(0, value.size() - 2) : value;
-}
 
 std::vector<PlanDifference::Setting> settings_of(const Plan& before, const Plan& after) {
   const FileValues first(before), second(after);

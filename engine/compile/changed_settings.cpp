@@ -56,18 +56,13 @@ void list_values(const JsonNode& node, const std::string& path,
   }
 }
 
-// A whole number in place of a real one says the same.
-std::string normal(const std::string& value) {
-  return value.ends_with(".0") ? value.substr(0, value.size() - 2) : value;
-}
-
 std::vector<std::string> changed_values(const JsonNode& before, const JsonNode& now, const std::string& prefix) {
   std::vector<std::pair<std::string, std::string>> old, current;
   list_values(before, "", old);
   list_values(now, "", current);
   const auto value_in = [](const auto& values, const std::string& path) {
     const auto found = std::ranges::find_if(values, [&](const auto& value) { return value.first == path; });
-    return found == values.end() ? std::string(none) : normal(found->second);
+    return found == values.end() ? std::string(none) : without_fraction(found->second);
   };
   std::vector<std::string> changes;
   const auto compare = [&](const std::string& path) {
@@ -82,6 +77,10 @@ std::vector<std::string> changed_values(const JsonNode& before, const JsonNode& 
 }
 
 }  // namespace
+
+std::string without_fraction(const std::string& value) {
+  return value.ends_with(".0") ? value.substr(0, value.size() - 2) : value;
+}
 
 std::vector<std::string> changed_settings(const std::string& before, const std::string& now, bool with_data_paths) {
   return changed_values(deciding_settings(parse_run_config(before, ""), with_data_paths),

@@ -19,4 +19,7 @@ std::vector<std::string> changed_settings(const std::string& before, const std::
 //   config.json rope_theta: 500000 -> 10000
 std::vector<std::string> changed_description(const std::string& before, const std::string& now);
 
+// A value of a JSON text; a whole number in place of a real one says the same: of "8.0" it is "8".
+std::string without_fraction(const std::string& value);
+
 }  // namespace shardscope

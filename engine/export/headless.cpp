@@ -129,11 +129,10 @@ void write_headless(const ExportSource& source, Launch launch, ExportTarget& tar
   const Plan& plan = *source.plan;
   RunConfig config = with_copied_data(document_of(plan), target);
   config.machine = machine_choice(std::string("machine.json"));
-  HeadlessFacts facts{
-      plan.training.model,   plan.mesh.device_count(), plan.arena_bytes(),           plan.ranks_per_host,
-      plan.threads_per_rank, plan.training.steps,      plan.totals.seconds_per_step, plan.trains(),
-      checkpoint_bytes(plan)};
-  facts.hosts = hosts_of(config);
+  const HeadlessFacts facts{
+      plan.training.model,    plan.mesh.device_count(), plan.arena_bytes(),           plan.ranks_per_host,
+      plan.threads_per_rank,  plan.training.steps,      plan.totals.seconds_per_step, plan.trains(),
+      checkpoint_bytes(plan), hosts_of(config)};
   target.add_file("run.json", write_run_config(config));
   target.add_file("machine.json", machine_text(plan.machine));
   const Json reported = {

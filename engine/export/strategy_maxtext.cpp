@@ -52,12 +52,7 @@ WrittenStrategy write_maxtext(const PortableStrategy& portable) {
   const bool has_shared = s.expert * s.context > 1;
   unsaid.refuse(s.zero == 2 || (s.zero == 1 && has_shared), "zero", "splits optimizer state alone, or parameters too",
                 has_shared ? "3" : "0, 1, or fsdp in place of data");
-  unsaid.refuse(has_shared && s.zero == 0,
-                s.fsdp > 1      ? "fsdp"
-                : s.context > 1 ? "context"
-                                : "expert",
-                "splits parameters over the devices of experts and of context as well",
-                "zero 3, and data in place of fsdp");
+  unsaid.refuse_replicas_within(s);
   unsaid.refuse(!s.order.empty(), "order", "leaves the order of axes to JAX", "leave it out");
   unsaid.refuse(s.pipeline > 1 && s.pipeline_schedule != "gpipe", "pipeline_schedule",
                 "runs all microbatches forward before the first goes backward", "gpipe");

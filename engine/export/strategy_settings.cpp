@@ -60,6 +60,12 @@ void UnsaidStrategy::refuse(bool is_unsaid, const std::string& key, const std::s
   if (is_unsaid) errors_.push_back({"unsaid", fmt::format("{} {}", program_, what), "strategy." + key, hint});
 }
 
+void UnsaidStrategy::refuse_replicas_within(const StrategyConfig& strategy) {
+  const char* key = strategy.fsdp > 1 ? "fsdp" : strategy.context > 1 ? "context" : "expert";
+  refuse(strategy.expert * strategy.context > 1 && strategy.zero == 0, key,
+         "splits parameters over the devices of experts and of context as well", "zero 3, and data in place of fsdp");
+}
+
 void UnsaidStrategy::finish() const {
   if (!errors_.empty()) throw Failure(errors_);
 }

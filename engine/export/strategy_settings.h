@@ -57,6 +57,9 @@ class UnsaidStrategy {
 
   // `key` of the strategy.
   void refuse(bool is_unsaid, const std::string& key, const std::string& what, const std::string& hint);
+  // Of a program that splits parameters over the devices of experts and of context in every case: a strategy in which
+  // each of these has them all.
+  void refuse_replicas_within(const StrategyConfig& strategy);
   void finish() const;  // throws Failure with all that was refused
 
  private:

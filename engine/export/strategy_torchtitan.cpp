@@ -28,12 +28,7 @@ WrittenStrategy write_torchtitan(const PortableStrategy& portable) {
   const bool has_shared = s.expert * s.context > 1;
   unsaid.refuse(s.zero == 1 || s.zero == 2, "zero", "splits parameters where it splits optimizer state",
                 has_shared ? "3" : "fsdp in place of data and zero");
-  unsaid.refuse(has_shared && s.zero == 0,
-                s.fsdp > 1      ? "fsdp"
-                : s.context > 1 ? "context"
-                                : "expert",
-                "splits parameters over the devices of experts and of context as well",
-                "zero 3, and data in place of fsdp");
+  unsaid.refuse_replicas_within(s);
   unsaid.refuse(s.data > 1 && s.fsdp == 1 && !has_shared && s.tensor * s.pipeline > 1, "data",
                 "has no other parallelism beside replicas that share nothing", "fsdp in place of data");
   unsaid.refuse(s.tensor > 1 && !s.sequence_parallel, "sequence_parallel",
