@@ -115,7 +115,7 @@ def make_model(options, parallel_size):
 
 def load(model, arrays):
     found = {name.removeprefix("params/").replace("/", "."): value for name, value in arrays.items()}
-    model.load_state_dict(found)
+    model.load_state_dict({name: found[name].reshape(value.shape) for name, value in model.state_dict().items()})
 
 
 def blocks(model):
