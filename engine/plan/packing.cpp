@@ -5,7 +5,6 @@
 #include <iterator>
 #include <map>
 #include <memory_resource>
-#include <queue>
 #include <set>
 #include <tuple>
 
@@ -93,9 +92,9 @@ class Packing {
     for (int id = 0; id < static_cast<int>(buffers_.size()); ++id) {
       const Buffer& buffer = buffers_[id];
       if (buffer.last < position_) {
-        before.push_back({id, -buffer.last, -buffer.first});
+        before.push_back({id, -buffer.last, -buffer.first, round_up(buffer.bytes)});
       } else {
-        (buffer.first > position_ ? behind : there).push_back({id, buffer.first, buffer.last});
+        (buffer.first > position_ ? behind : there).push_back({id, buffer.first, buffer.last, round_up(buffer.bytes)});
       }
     }
     std::ranges::sort(there, {}, [&](const Life& life) {
@@ -106,11 +105,11 @@ class Packing {
     int64_t stacked = 0, persistent = 0;
     for (const Life& life : there) {
       buffers_[life.id].offset = stacked;
-      stacked += bytes(life);
+      stacked += life.bytes;
       if (buffers_[life.id].persistent) persistent = stacked;
     }
     const int64_t forwards = grow(there, behind, stacked);
-    for (Life& life : there) life = {life.id, -life.end, -life.begin};
+    for (Life& life : there) life = {life.id, -life.end, -life.begin, life.bytes};
     const int64_t top = std::max(forwards, grow(there, before, stacked));
     turn_over(persistent, top);
     return top;
@@ -121,23 +120,21 @@ class Packing {
   struct Life {
     int id;
     int begin, end;
+    int64_t bytes;
   };
-
-  int64_t bytes(const Life& life) const { return round_up(buffers_[life.id].bytes); }
 
   int64_t grow(const std::vector<Life>& there, std::vector<Life>& coming, int64_t stacked) const {
     std::ranges::sort(coming, {}, [&](const Life& life) {
-      return std::tuple(life.begin, first_ == First::largest ? -bytes(life) : -life.end, life.id);
+      return std::tuple(life.begin, first_ == First::largest ? -life.bytes : -life.end, life.id);
     });
+    std::vector<Life> ending = there;
+    ending.insert(ending.end(), coming.begin(), coming.end());
+    std::ranges::sort(ending, {}, [](const Life& life) { return std::pair(life.end, life.id); });
     Gaps gaps(stacked);
-    const auto later = [](const Life& a, const Life& b) { return std::tuple(a.end, a.id) > std::tuple(b.end, b.id); };
-    std::priority_queue<Life, std::vector<Life>, decltype(later)> alive(later, there);
+    auto ended = ending.begin();
     for (const Life& life : coming) {
-      for (; !alive.empty() && alive.top().end < life.begin; alive.pop()) {
-        gaps.give_back(buffers_[alive.top().id].offset, bytes(alive.top()));
-      }
-      buffers_[life.id].offset = gaps.take(bytes(life));
-      alive.push(life);
+      for (; ended->end < life.begin; ++ended) gaps.give_back(buffers_[ended->id].offset, ended->bytes);
+      buffers_[life.id].offset = gaps.take(life.bytes);
     }
     return gaps.top();
   }

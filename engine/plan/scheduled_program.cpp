@@ -4,6 +4,7 @@
 #include <future>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/overlap_schedule.h"
@@ -26,9 +27,9 @@ std::vector<ArenaLayout> arenas_of(const Program& program, const ScheduleProblem
   return arenas;
 }
 
-// Nothing where it takes `limit` seconds or more. Those who want totals alone make many plans at a time, and others
-// wait for one, so that its memory is planned meanwhile.
-std::optional<ScheduledProgram> as_ordered(Program& program, const ScheduleProblem& problem, double limit) {
+// Those who want totals alone make many plans at a time, and others wait for one, so that its memory is planned
+// meanwhile. Nothing where it takes `limit` seconds or more.
+std::optional<ScheduledProgram> overlapped(Program& program, const ScheduleProblem& problem, double limit) {
   size_channels(program, problem.graph, problem.mesh, problem.seconds, problem.streams);
   std::future<Simulation> simulation;
   std::vector<ArenaLayout> arenas;
@@ -42,27 +43,68 @@ std::optional<ScheduledProgram> as_ordered(Program& program, const ScheduleProbl
   return ScheduledProgram{std::move(arenas), std::move(known)};
 }
 
+// A program in blocking form. Its arenas are planned when they are asked for.
+class Blocking {
+ public:
+  Blocking(Program& program, const ScheduleProblem& problem) : program_(program), problem_(problem) {
+    size_channels(program, problem.graph, problem.mesh, problem.seconds, problem.streams);
+    channels_ = program.channels;
+    simulation_ = simulated(program, problem);
+  }
+
+  double seconds() const { return simulation_.seconds; }
+  // Of the program as it was, whatever its orders are.
+  int64_t arena_bytes() {
+    if (!arenas_) {
+      std::vector<IssueOrder> orders = take_orders();
+      std::vector<StageChannel> channels = std::exchange(program_.channels, channels_);
+      arenas_ = arenas_of(program_, problem_);
+      for (size_t t = 0; t < orders.size(); ++t) program_.tasks[t].order = std::move(orders[t]);
+      program_.channels = std::move(channels);
+    }
+    return largest_arena_bytes(*arenas_);
+  }
+  ScheduledProgram restored() {
+    arena_bytes();
+    take_orders();
+    program_.channels = channels_;
+    return {*std::move(arenas_), std::move(simulation_)};
+  }
+
+ private:
+  std::vector<IssueOrder> take_orders() {
+    std::vector<IssueOrder> orders;
+    for (Task& task : program_.tasks) orders.push_back(std::exchange(task.order, {}));
+    return orders;
+  }
+
+  Program& program_;
+  const ScheduleProblem& problem_;
+  std::vector<StageChannel> channels_;
+  Simulation simulation_;
+  std::optional<std::vector<ArenaLayout>> arenas_;
+};
+
 }  // namespace
 
 int64_t ScheduledProgram::arena_bytes() const { return largest_arena_bytes(arenas); }
 
 ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
-  ScheduledProgram blocking = *as_ordered(program, problem, std::numeric_limits<double>::infinity());
-  if (problem.overlap == OverlapMode::off || !problem.streams.may_hide_communication()) return blocking;
-  const int64_t least = blocking.arena_bytes(), known = problem.memory_limit_bytes;
-  const bool fits_nowhere = known > 0 && least > known;
-  const int64_t limit = fits_nowhere ? std::numeric_limits<int64_t>::max() : std::max(known, least);
-  const std::vector<StageChannel> channels = program.channels;
+  Blocking blocking(program, problem);
+  if (problem.overlap == OverlapMode::off || !problem.streams.may_hide_communication()) return blocking.restored();
+  const int64_t known = problem.memory_limit_bytes;
+  // Where blocking form does not fit either, any does.
+  const auto fits = [&](int64_t bytes) {
+    return bytes <= known || bytes <= blocking.arena_bytes() || (known > 0 && blocking.arena_bytes() > known);
+  };
   for (double lookahead : {2.0, 1.0, 0.5, 0.0}) {
     std::vector<IssueOrder> orders =
         overlapped_orders(program, problem.graph, problem.seconds, problem.streams, lookahead);
     for (size_t t = 0; t < program.tasks.size(); ++t) program.tasks[t].order = std::move(orders[t]);
-    std::optional<ScheduledProgram> overlapped = as_ordered(program, problem, blocking.simulation.seconds);
-    if (overlapped && overlapped->arena_bytes() <= limit) return *std::move(overlapped);
+    std::optional<ScheduledProgram> beside = overlapped(program, problem, blocking.seconds());
+    if (beside && fits(beside->arena_bytes())) return *std::move(beside);
   }
-  for (Task& task : program.tasks) task.order = {};
-  program.channels = channels;
-  return blocking;
+  return blocking.restored();
 }
 
 }  // namespace shardscope
