@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -19,6 +20,7 @@
 #include "engine/machine/chosen_machine.h"
 #include "engine/plan/memory_limit.h"
 #include "engine/search/layer_bound.h"
+#include "engine/search/open_candidates.h"
 #include "engine/search/search.h"
 #include "engine/search/search_record.h"
 
@@ -64,6 +66,39 @@ void print_costs(const SearchRequest& request) {
   each("a coarse bound by it", [&](const Candidate& candidate) { layers->of(candidate, ProfileKind::coarse); });
   each("a profile", [&](const Candidate& candidate) { layers->profiles().of(candidate, ProfileKind::own); });
   each("a bound by it", [&](const Candidate& candidate) { layers->of(candidate, ProfileKind::own); });
+  each("a plan", [&](const Candidate& candidate) { plan_candidate(request, candidate, {}); });
+}
+
+// Of what was planned: how close the last bounds are, and how many are neither on the front nor among the fastest.
+void print_planned(const SearchRecord& record, const SearchResult& result) {
+  std::set<int> listed;
+  for (const auto* list : {&result.front, &result.fastest}) {
+    for (const Found& found : *list) listed.insert(found.index);
+  }
+  std::map<std::string, std::array<double, 6>> groups;  // count, listed, shares of time and memory, the least of each
+  for (const auto& [index, planned] : record.plans) {
+    if (!planned) continue;
+    const auto known = record.bounds.find({index, static_cast<int>(SearchLevel::coarse)});
+    if (known == record.bounds.end()) continue;
+    const double time = known->second.seconds / planned->seconds,
+                 memory = known->second.memory_bytes / planned->memory_bytes;
+    const StrategyConfig& s = planned->candidate.strategy;
+    auto& group =
+        groups
+            .try_emplace(fmt::format("{:<7} {:<13} {:<9}", s.fsdp > 1 ? "fsdp" : fmt::format("zero {}", s.zero),
+                                     s.pipeline > 1 ? s.pipeline_schedule : "", s.recompute),
+                         std::array<double, 6>{0, 0, 0, 0, 9, 9})
+            .first->second;
+    group[0] += 1;
+    group[1] += listed.contains(index);
+    group[2] += time;
+    group[3] += memory;
+    group[4] = std::min(group[4], time);
+    group[5] = std::min(group[5], memory);
+  }
+  fmt::print("planned, listed, shares of time and memory that bounds by own layers have in the mean, and the least\n");
+  for (const auto& [name, g] : groups)
+    fmt::print("{} {:5} {:4}  {:.3f} {:.3f}  {:.3f} {:.3f}\n", name, g[0], g[1], g[2] / g[0], g[3] / g[0], g[4], g[5]);
 }
 
 void print_shares(const SearchRequest& request, const std::vector<Found>& list) {
@@ -167,6 +202,7 @@ int run(int count, char** arguments) {
   fmt::print("{} candidates: {} too large, {} dominated, {} planned, {} open; gap {:.4f}\nfastest\n", space.candidates,
              space.too_large, space.dominated, space.planned, space.open, result.gap);
   print_shares(request, result.fastest);
+  print_planned(record, result);
   fmt::print("front\n");
   print_shares(request, result.front);
   if (!result.fastest.empty()) print_open(request, record, result.fastest.front().seconds);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <set>
 #include <span>
+#include <utility>
 
 #include "engine/graph/op_definition.h"
 #include "engine/program/dependencies.h"
@@ -52,6 +54,8 @@ class OverlappedTask {
         earliest_(count_),
         slot_(count_),
         is_issued_(count_),
+        needed_(count_),
+        waiting_(streams.names.size()),
         open_(program.groups.size()),
         clock_(streams) {}
 
@@ -63,12 +67,16 @@ class OverlappedTask {
   }
 
  private:
-  // fixed: in the listed order. carried: goes ahead with a start that needs it.
-  enum class Role : uint8_t { fixed, carried, start, done };
+  // fixed: in the listed order. carried: goes ahead with a start that needs it. deferred: comes behind the dones that
+  // it needs.
+  enum class Role : uint8_t { fixed, carried, deferred, start, done };
+  // By when they are needed.
+  using Waiting = std::set<std::pair<double, int>>;
   // A place in the list: movable instructions with slot i are issued before the listed instruction i.
 
   size_t at(int index) const { return static_cast<size_t>(index); }
   int stream(const CollectiveStart& start) const { return streams_.of(program_, start); }
+  Waiting& waiting(int start) { return waiting_[at(stream(start_at(start)))]; }
   const CollectiveStart& start_at(int index) const { return *task_.instructions[at(index)].as<CollectiveStart>(); }
   size_t group(int start) const {
     return static_cast<size_t>(std::ranges::find(program_.groups, start_at(start).axes) - program_.groups.begin());
@@ -89,6 +97,8 @@ class OverlappedTask {
         if (role_[at(done->start)] == Role::start) role_[at(i)] = Role::done;
       } else if (may_be_carried(i)) {
         role_[at(i)] = Role::carried;
+      } else if (may_be_deferred(i)) {
+        role_[at(i)] = Role::deferred;
       }
       if (role_[at(i)] == Role::fixed) {
         earliest_[at(i)] = i;
@@ -115,10 +125,17 @@ class OverlappedTask {
     });
   }
 
+  // Adding up what was reduced: nothing of the task waits for it.
+  bool may_be_deferred(int index) const {
+    const Instruction& instruction = task_.instructions[at(index)];
+    return instruction.as<Compute>() && accumulates(instruction, graph_) && users_[index].empty() &&
+           std::ranges::any_of(makers_[index], [&](int maker) { return role_[at(maker)] == Role::done; });
+  }
+
   void walk_back() {
     std::vector<double> computed(count_ + 1);  // seconds before each slot
     for (size_t i = 0; i < count_; ++i) {
-      const bool computes = role_[i] == Role::fixed || role_[i] == Role::carried;
+      const bool computes = role_[i] != Role::start && role_[i] != Role::done;
       computed[i + 1] = computed[i] + (computes ? seconds_[i] : 0);
     }
     std::vector<double> free_until(streams_.names.size(), std::numeric_limits<double>::infinity());
@@ -127,11 +144,13 @@ class OverlappedTask {
         slot_[at(i)] = i;
         continue;
       }
-      int latest = role_[at(i)] == Role::done ? static_cast<int>(count_) : i;
+      const bool waits = role_[at(i)] == Role::done || role_[at(i)] == Role::deferred;
+      int latest = waits ? static_cast<int>(count_) : i;
       for (int user : users_[i]) latest = std::min(latest, slot_[at(user)]);
       if (role_[at(i)] == Role::start) {
         double& until = free_until[at(stream(start_at(i)))];
-        const double begin = std::min(computed[at(slot_[at(done_of_[at(i)])])], until) - wanted(i);
+        const double used = computed[at(slot_[at(done_of_[at(i)])])], begin = std::min(used, until) - wanted(i);
+        needed_[at(i)] = std::min(used, computed[at(i)] + wanted(i));
         const auto behind = std::ranges::upper_bound(computed, begin);
         latest = std::min(latest, static_cast<int>(behind - computed.begin()) - 1);
         latest = std::max(latest, earliest_[at(i)]);
@@ -145,18 +164,64 @@ class OverlappedTask {
   void walk_forward() {
     std::vector<std::vector<int>> moved(count_ + 1);  // by slot
     for (int i = 0; i < static_cast<int>(count_); ++i) {
-      if (role_[at(i)] == Role::start || role_[at(i)] == Role::carried)
-        moved[at(before_pair(slot_[at(i)]))].push_back(i);
+      const bool is_carried = role_[at(i)] == Role::carried && slot_[at(i)] == i;
+      if (role_[at(i)] == Role::start || is_carried) moved[at(before_pair(slot_[at(i)]))].push_back(i);
     }
     for (int i = 0; i < static_cast<int>(count_); ++i) {
-      for (int one : moved[at(i)]) issue(one);
-      if (role_[at(i)] == Role::fixed) issue(i);
-      if (i + 1 == static_cast<int>(count_) || before_pair(i + 1) == i + 1) retire();
+      for (int one : moved[at(i)]) {
+        if (role_[at(one)] == Role::start) waiting(one).emplace(needed_[at(one)], one);
+        else if (!is_issued_[at(one)]) issue(one);
+      }
+      if (before_pair(i) == i) {
+        issue_wanted(i);
+        retire();
+      }
+      if (role_[at(i)] == Role::fixed) {
+        make_ready(i);
+        // What was waited for has left its stream idle.
+        if (before_pair(i) == i) issue_wanted(i);
+        issue(i);
+      }
+      if (role_[at(i)] == Role::deferred) issue_deferred(i);
+    }
+    for (Waiting& of_stream : waiting_) {
+      while (!of_stream.empty()) issue_start(of_stream.begin()->second);
     }
     for (size_t place = 0; place < order_.size(); ++place) {
       const int done = done_of_[at(order_[place])];
       if (done >= 0 && !is_issued_[at(done)]) finish(done);
     }
+  }
+
+  // Whether the stream of a start might else be idle before the next slot, or soon behind it.
+  bool is_wanted(int start, int slot) const {
+    const bool computes = role_[at(slot)] == Role::fixed && !task_.instructions[at(slot)].as<CollectiveStart>();
+    const double until_next = computes ? seconds_[at(slot)] : 0;
+    return clock_.queued_seconds(stream(start_at(start))) <= wanted(start) + until_next;
+  }
+
+  void issue_wanted(int slot) {
+    for (Waiting& of_stream : waiting_) {
+      for (auto next = of_stream.begin(); next != of_stream.end() && is_wanted(next->second, slot);) {
+        const int start = (next++)->second;
+        if (is_ready(start)) issue_start(start);
+      }
+    }
+  }
+
+  // Whether nothing would wait for a transfer if it were issued.
+  bool is_ready(int index) const {
+    return std::ranges::all_of(makers_[index], [&](int maker) {
+      if (is_issued_[at(maker)] || role_[at(maker)] != Role::done)
+        return is_issued_[at(maker)] || (role_[at(maker)] == Role::carried && is_ready(maker));
+      const int start = task_.instructions[at(maker)].as<CollectiveDone>()->start;
+      return is_issued_[at(start)] && !clock_.is_open(start, stream(start_at(start)));
+    });
+  }
+
+  // One that waits, before others.
+  void issue_start(int start) {
+    if (waiting(start).erase({needed_[at(start)], start}) > 0) issue(start);
   }
 
   // Nothing comes between a start and a done that block.
@@ -166,10 +231,17 @@ class OverlappedTask {
     return parts ? task_.instructions[at(slot)].as<CollectiveDone>()->start : slot;
   }
 
-  void issue(int index) {
+  void make_ready(int index) {
     for (int maker : makers_[index]) {
-      if (role_[at(maker)] == Role::done && !is_issued_[at(maker)]) finish(maker);
+      if (is_issued_[at(maker)]) continue;
+      if (role_[at(maker)] == Role::done) finish(maker);
+      if (role_[at(maker)] == Role::start) issue_start(maker);
+      if (role_[at(maker)] == Role::carried) issue(maker);
     }
+  }
+
+  void issue(int index) {
+    make_ready(index);
     const Instruction& instruction = task_.instructions[at(index)];
     if (const CollectiveStart* start = instruction.as<CollectiveStart>()) {
       if (role_[at(index)] == Role::start) {
@@ -194,13 +266,22 @@ class OverlappedTask {
   // With those of its group that were started before it.
   void finish(int done) {
     const int start = task_.instructions[at(done)].as<CollectiveDone>()->start;
+    issue_start(start);
     std::deque<Open>& open = open_[group(start)];
     while (!is_issued_[at(done)]) {
       const int oldest = open.front().start;
       open.pop_front();
       clock_.finish(oldest, stream(start_at(oldest)));
       append(done_of_[at(oldest)]);
+      for (int user : users_[done_of_[at(oldest)]]) {
+        if (role_[at(user)] == Role::deferred) issue_deferred(user);
+      }
     }
+  }
+
+  void issue_deferred(int index) {
+    const bool is_ready = std::ranges::all_of(makers_[index], [&](int maker) { return is_issued_[at(maker)]; });
+    if (is_ready && !is_issued_[at(index)]) issue(index);
   }
 
   void retire() {
@@ -228,6 +309,8 @@ class OverlappedTask {
   std::vector<int> done_of_;
   std::vector<int> earliest_, slot_;
   std::vector<bool> is_issued_;
+  std::vector<double> needed_;          // per start: by when it is to be done, in seconds that are computed before
+  std::vector<Waiting> waiting_;        // per stream: starts that may be issued from here on
   std::vector<std::deque<Open>> open_;  // per group
   StageClock clock_;
   std::vector<int> order_;

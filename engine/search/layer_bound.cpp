@@ -111,8 +111,9 @@ class StrategyBound {
     double clock = 0, computing = 0, ahead = 0, behind = 0, passing = 0, weight_computing = 0, weights = 0, movable = 0,
            free_wire = 0;
     std::vector<double> wire;
+    double with_transfers = 0;  // computing, and before and behind it transfers of one stream
     double all() const {
-      double seconds = clock;
+      double seconds = std::max(clock, with_transfers);
       for (double stream : wire) seconds = std::max(seconds, stream);
       return seconds;
     }
@@ -156,6 +157,7 @@ class StrategyBound {
                    &behind = works[static_cast<size_t>(profile_.kept) + 1];
     if (chunk.has_before) add(before, 1);
     if (chunk.has_behind) add(behind, 1);
+    if (kind_ == ProfileKind::own) seconds.with_transfers = with_transfers(works, chunk, is_backward);
     const int enters = is_backward ? chunk.last_group : chunk.first_group,
               leaves = is_backward ? chunk.first_group : chunk.last_group;
     if (enters >= 0) {
@@ -170,6 +172,32 @@ class StrategyBound {
     if (chunk.has_before) seconds.behind += scale_ * before.late;
     if (chunk.has_behind) seconds.behind += scale_ * behind.late;
     return seconds;
+  }
+
+  // For each stream, where transfers of what the task is given come first, then computing, then transfers of what it
+  // makes: of the parts up to one those that it needs, up to another what computes, and behind that those of what is
+  // made.
+  double with_transfers(const std::vector<PartWork>& works, const ChunkLayers& chunk, bool is_backward) const {
+    std::vector<std::pair<PartWork, int64_t>> parts;
+    if (chunk.has_before) parts.emplace_back(works[static_cast<size_t>(profile_.kept)], 1);
+    for (size_t g = 0; g < chunk.count.size(); ++g) {
+      if (chunk.count[g] > 0) parts.emplace_back(of_layer(works, g), chunk.count[g]);
+    }
+    if (chunk.has_behind) parts.emplace_back(works[static_cast<size_t>(profile_.kept) + 1], 1);
+    if (is_backward) std::ranges::reverse(parts);
+    double most = 0;
+    for (size_t s = 0; s < profile_.is_joined.size(); ++s) {
+      double given = 0, computed = 0, made = 0;
+      for (const auto& [part, times] : parts) {
+        for (int64_t i = 0; i < times; ++i) {
+          made = std::max(made + part.made[s], std::max(given, computed) + part.with_made[s]);
+          computed = std::max(computed + part.firm, given + part.with_given[s]);
+          given += part.given[s];
+        }
+      }
+      most = std::max({most, given, computed, made});
+    }
+    return scale_ * most;
   }
 
   double one_stage(bool coarse) const {
@@ -358,8 +386,9 @@ class StrategyBound {
     return memory_bound(profile_, chunks_, stages, in_flight(), splits_backward);
   }
 
-  std::vector<int> in_flight() {
-    if (strategy_.pipeline == 1) return std::vector<int>(chunks_.size(), 1);
+  InFlight in_flight() {
+    const std::vector<int> one(chunks_.size(), 1);
+    if (strategy_.pipeline == 1) return {one, one, std::vector<int>(chunks_.size())};
     return *orders_.in_flight(schedule(), shape());
   }
 

@@ -19,8 +19,10 @@ namespace shardscope {
 // layers takes n times what one of them does.
 //
 // A run of a task. Its device computes in the listed order; so the clock of TaskClock is a bound. Transfers of one
-// stream run one after the other, and all end in the task: so is each stream's sum. The larger of both counts. Where
-// backward is split into two tasks, each stream's sum of all that a stage runs does.
+// stream run one after the other, and all begin and end in the task: so is each stream's sum; and so are the transfers
+// of what the task is given that the ops up to one need, what is computed from there to a second one in the listed
+// order, and transfers of what is made from that on. The largest counts. Where backward is split into two tasks, each
+// stream's sum of all that a stage runs does.
 //
 // A stage. It gets the message of a run at R, when the stage before gives it at S, and has it after the transfer, in
 // which it does nothing else: beside it run only transfers that do not wait for it. Of work that begins at A, when the

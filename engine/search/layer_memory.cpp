@@ -32,9 +32,13 @@ class MemoryOfLayers {
       : program_(program), parts_(parts), arena_(assign_buffers(program, graph, threads)) {
     if (!stack.runs_here()) hold_as(stack, graph);
     reader_.assign(arena_.buffers.size(), -1);
+    weights_reader_.assign(arena_.buffers.size(), -1);
+    gradient_made_.assign(arena_.buffers.size(), -1);
+    of_weights_ = weight_gradient_ops(graph);
     moved_.assign(arena_.buffers.size(), false);
     between_ops_.resize(arena_.buffers.size());
     find_readers();
+    find_readers_for_weights(graph);
     find_moved();
     find_ops_between();
     find_passes();
@@ -114,11 +118,11 @@ class MemoryOfLayers {
   }
 
   // Of a buffer within one pass, where it is in use in all orders. How long gradients wait to be summed, and what is
-  // sliced or moved waits, is not the same in all; but that is there from the first to the last op that stays where it
-  // is listed.
+  // sliced or moved waits, is not the same in all; but these are there where they are made, and that from the first to
+  // the last op that stays where it is listed.
   Pass life_within_pass(size_t b) const {
     const Buffer& buffer = arena_.buffers[b];
-    if (buffer.category == MemoryCategory::gradients) return {};
+    if (buffer.category == MemoryCategory::gradients) return {gradient_made_[b], gradient_made_[b]};
     return moved_[b] ? between_ops_[b] : Pass{buffer.first, buffer.last};
   }
 
@@ -150,6 +154,9 @@ class MemoryOfLayers {
       };
       visit_buffers(compute->operands, use);
       visit_buffers(compute->results, use);
+      visit_buffers(compute->results, [&](size_t buffer) {
+        if (gradient_made_[buffer] < 0) gradient_made_[buffer] = position;
+      });
     });
   }
 
@@ -174,6 +181,34 @@ class MemoryOfLayers {
           int& reader = reader_[buffer];
           if (reader < 0 || parts_.rank(part) < parts_.rank(reader)) reader = part;
         });
+      }
+    }
+  }
+
+  // Likewise of which a gradient of a parameter is made. What is moved first is another value where backward is split.
+  void find_readers_for_weights(const Graph& graph) {
+    std::vector<bool> is_made(program_.values.size());
+    for (const Task& task : program_.tasks) {
+      for (const Instruction& instruction : task.instructions) {
+        const Compute* compute = instruction.as<Compute>();
+        if (!compute || instruction.op == no_id || of_weights_[instruction.op]) continue;
+        const Phase phase = graph.ops[instruction.op].phase;
+        if (phase == Phase::update) continue;
+        for (int value : compute->results) is_made[static_cast<size_t>(value)] = true;
+      }
+    }
+    for (const Task& task : program_.tasks) {
+      if (task.phase != Phase::backward) continue;
+      for (const Instruction& instruction : task.instructions) {
+        const Compute* compute = instruction.as<Compute>();
+        if (!compute || instruction.op == no_id || !of_weights_[instruction.op]) continue;
+        const int part = std::max(0, parts_.of_op(instruction.op));
+        for (int value : compute->operands) {
+          const int buffer = arena_.buffer_of[static_cast<size_t>(value)];
+          if (buffer < 0 || !is_made[static_cast<size_t>(value)]) continue;
+          int& reader = weights_reader_[static_cast<size_t>(buffer)];
+          if (reader < 0 || parts_.rank(part) < parts_.rank(reader)) reader = part;
+        }
       }
     }
   }
@@ -218,6 +253,7 @@ class MemoryOfLayers {
 
   void add_between() {
     memory_.between = memory_.kept = memory_.parameters = memory_.optimizer = memory_.gradients = zeros();
+    memory_.kept_for_weights = memory_.made_for_weights = zeros();
     for (size_t b = 0; b < arena_.buffers.size(); ++b) {
       const Buffer& buffer = arena_.buffers[b];
       if (backward_.first < 0 || buffer.last < backward_.first) continue;
@@ -228,8 +264,13 @@ class MemoryOfLayers {
       const bool adds_up = !buffer.persistent && buffer.category == MemoryCategory::gradients && buffer.first == 0;
       if (adds_up && part_of_[b] < parts_.kept()) memory_.gradients[part] += bytes;
       if (buffer.first < forward_.first || buffer.persistent) memory_.between[part] += bytes;
-      else if (forward_.has(buffer.first) && reader_[b] >= 0 && !may_be_shared_[b])
+      else if (may_be_shared_[b]) continue;
+      else if (forward_.has(buffer.first) && reader_[b] >= 0) {
         memory_.kept[static_cast<size_t>(reader_[b])] += bytes;
+        if (weights_reader_[b] >= 0) memory_.kept_for_weights[static_cast<size_t>(reader_[b])] += bytes;
+      } else if (backward_.has(buffer) && weights_reader_[b] >= 0 && buffer.category != MemoryCategory::gradients) {
+        memory_.made_for_weights[static_cast<size_t>(weights_reader_[b])] += bytes;
+      }
     }
   }
 
@@ -257,7 +298,9 @@ class MemoryOfLayers {
   const NetworkParts& parts_;
   ArenaLayout arena_;
   Pass forward_, backward_;
-  std::vector<int> part_at_, part_of_, reader_;  // by position; by buffer
+  std::vector<int> part_at_, part_of_, reader_, weights_reader_;  // by position; by buffer
+  std::vector<int> gradient_made_;                                // by buffer: the position; -1: nowhere
+  std::vector<bool> of_weights_;                                  // by op: it is for gradients of parameters alone
   std::vector<OpId> op_at_;
   std::vector<bool> may_be_shared_, moved_;  // by buffer
   std::vector<Pass> between_ops_;            // likewise

@@ -26,6 +26,9 @@ struct LayerMemory {
   // Likewise what one microbatch keeps from forward to backward, each value by the first part of which backward reads
   // it: so the stage that has the part keeps it, made there or received.
   std::vector<double> kept;
+  // Of these what gradients of parameters are made of; and what backward makes that they are made of, by the first part
+  // that has such a gradient. Where backward is split, both stay until its second half.
+  std::vector<double> kept_for_weights, made_for_weights;
   // States and what adds up, as they are without replicas; of what is beside the layers, states alone.
   std::vector<double> parameters, optimizer, gradients;
   // The most that is in use while the part runs forward (or backward) of what it makes for that pass alone.

@@ -86,24 +86,74 @@ class MemoryOfStages {
     return bytes;
   }
 
-  // What the chunks of a stage keep for microbatches in flight, and what passes.
-  double in_flight(const std::vector<ChunkLayers>& chunks, size_t stage, size_t stages,
-                   const std::vector<int>& in_flight, bool splits_backward) const {
+  // What is always there.
+  double states(const ChunkLayers& layers, const StateShards& shards = {}) const {
+    return sum(memory_.parameters, layers) / shards.parameters + sum(memory_.optimizer, layers) / shards.optimizer +
+           sum(memory_.gradients, layers) / shards.gradients;
+  }
+
+  // What a chunk keeps for microbatches in flight.
+  double kept(const ChunkLayers& layers, const InFlight& in_flight, size_t chunk) const {
+    const auto until_backward = static_cast<double>(in_flight.until_backward[chunk]),
+               until_weights = static_cast<double>(in_flight.until_weights[chunk]);
+    return until_backward * sum(memory_.kept, layers) +
+           (until_weights - until_backward) * sum(memory_.kept_for_weights, layers);
+  }
+
+  // What the chunks of a stage keep between forward and backward, and what passes.
+  double kept_by_stage(const std::vector<ChunkLayers>& chunks, size_t stage, size_t stages, const InFlight& in_flight,
+                       bool splits_backward) const {
     double bytes = 0;
-    size_t last = stage;
-    for (size_t c = stage; c < chunks.size(); c += stages) {
-      bytes += static_cast<double>(in_flight[c]) * sum(memory_.kept, chunks[c]);
-      last = c;
-    }
-    if (in_flight[last] == 1) return bytes;
+    for (size_t c = stage; c < chunks.size(); c += stages) bytes += kept(chunks[c], in_flight, c);
+    const size_t last = last_chunk(chunks, stage, stages);
+    if (in_flight.until_backward[last] == 1) return bytes;
     const double forward = passing(memory_.passing_forward, chunks[last]),
                  backward = splits_backward ? 0 : passing(memory_.passing_backward, chunks[last]);
     return bytes + std::max(forward, backward);
   }
 
+  // What a stage of one chunk keeps between the two halves of backward.
+  double kept_between_halves(const ChunkLayers& layers, const InFlight& in_flight, size_t stage) const {
+    const auto between = static_cast<double>(in_flight.between_halves[stage]);
+    const double made = between * sum(memory_.made_for_weights, layers);
+    if (in_flight.until_backward[stage] > 1) return made + kept(layers, in_flight, stage);
+    return made + static_cast<double>(in_flight.until_weights[stage]) * sum(memory_.kept_for_weights, layers);
+  }
+
+  // At positions within the passes of the last chunk of a stage.
+  double within_passes(const std::vector<ChunkLayers>& chunks, size_t stage, size_t stages, const InFlight& in_flight,
+                       bool splits_backward) const {
+    const size_t last = last_chunk(chunks, stage, stages);
+    ChunkLayers layers = chunks[last];
+    double beside = 0;
+    if (layers.has_before) beside += memory_.constant[static_cast<size_t>(profile_.kept)];
+    layers.has_before = false;
+    double most = 0;
+    for (const LayerMemory::Position& position : memory_.positions) {
+      const bool is_behind = position.part == profile_.kept + 1;
+      const bool counts = position.is_forward ? is_behind : !splits_backward;
+      if (position.part == profile_.kept || !counts) continue;
+      ChunkLayers of = layers;
+      double at = beside;
+      if (!is_behind && of.has_behind) {
+        at += memory_.constant[static_cast<size_t>(profile_.kept) + 1];
+        of.has_behind = false;
+      }
+      const double own = at_position(position, of);
+      if (own > 0) most = std::max(most, at + own);
+    }
+    if (most == 0) return 0;
+    for (size_t c = stage; c < last; c += stages) most += between(chunks[c]) + kept(chunks[c], in_flight, c);
+    return most + static_cast<double>(in_flight.until_backward[last] - 1) * sum(memory_.kept, chunks[last]);
+  }
+
   const LayerMemory& memory() const { return memory_; }
 
  private:
+  static size_t last_chunk(const std::vector<ChunkLayers>& chunks, size_t stage, size_t stages) {
+    return chunks.size() - stages + stage;
+  }
+
   double least(const std::vector<double>& by_part, size_t group) const {
     const EqualLayers& of = profile_.layers[group];
     return std::min(by_part[static_cast<size_t>(of.kept)], by_part[static_cast<size_t>(of.kept + of.kept_count - 1)]);
@@ -116,14 +166,16 @@ class MemoryOfStages {
 }  // namespace
 
 double memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
-                    const std::vector<int>& in_flight, bool splits_backward) {
+                    const InFlight& in_flight, bool splits_backward) {
   const MemoryOfStages of(profile);
   if (stages == 1) return of.most_at_a_position(chunks.front());
   double most = 0;
   for (size_t s = 0; s < stages; ++s) {
     const ChunkLayers stage = layers_of_stage(chunks, s, stages);
-    const double bytes = of.between(stage) + of.in_flight(chunks, s, stages, in_flight, splits_backward);
-    most = std::max({most, bytes, of.sum(of.memory().constant, stage)});
+    most = std::max({most, of.between(stage) + of.kept_by_stage(chunks, s, stages, in_flight, splits_backward),
+                     of.sum(of.memory().constant, stage),
+                     of.within_passes(chunks, s, stages, in_flight, splits_backward)});
+    if (splits_backward) most = std::max(most, of.states(stage) + of.kept_between_halves(stage, in_flight, s));
   }
   return most;
 }
@@ -140,16 +192,14 @@ StateShards state_shards(const StrategyConfig& strategy) {
 }
 
 double coarse_memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
-                           const std::vector<int>& in_flight, bool splits_backward, const StateShards& shards,
-                           double scale) {
+                           const InFlight& in_flight, bool splits_backward, const StateShards& shards, double scale) {
   const MemoryOfStages of(profile);
   double most = 0;
   for (size_t s = 0; s < stages; ++s) {
     const ChunkLayers stage = layers_of_stage(chunks, s, stages);
-    const double states = of.sum(of.memory().parameters, stage) / shards.parameters +
-                          of.sum(of.memory().optimizer, stage) / shards.optimizer +
-                          of.sum(of.memory().gradients, stage) / shards.gradients;
-    most = std::max(most, states + scale * of.in_flight(chunks, s, stages, in_flight, splits_backward));
+    double kept = of.kept_by_stage(chunks, s, stages, in_flight, splits_backward);
+    if (splits_backward) kept = std::max(kept, of.kept_between_halves(stage, in_flight, s));
+    most = std::max(most, of.states(stage, shards) + scale * kept);
   }
   return most;
 }
@@ -160,13 +210,13 @@ double with_allocator(double bytes, const StackMemory& memory) {
 }
 
 double likely_memory(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
-                     const std::vector<int>& in_flight) {
+                     const InFlight& in_flight) {
   const MemoryOfStages of(profile);
-  const auto kept = [&](size_t c) { return static_cast<double>(in_flight[c]) * of.sum(of.memory().kept, chunks[c]); };
   double most = 0;
   for (size_t s = 0; s < stages; ++s) {
     double all = 0;
-    for (size_t c = s; c < chunks.size(); c += stages) all += of.sum(of.memory().constant, chunks[c]) + kept(c);
+    for (size_t c = s; c < chunks.size(); c += stages)
+      all += of.sum(of.memory().constant, chunks[c]) + of.kept(chunks[c], in_flight, c);
     for (size_t c = s; c < chunks.size(); c += stages) {
       const double one = of.sum(of.memory().constant, chunks[c]) + of.sum(of.memory().kept, chunks[c]);
       most = std::max(most, all - one + of.most_at_a_position(chunks[c]));

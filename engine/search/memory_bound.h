@@ -25,8 +25,13 @@ namespace shardscope {
 // A value counts once, on the stage whose layer reads it. Where the last chunk of a stage has several slots, they are
 // in use in all of its two passes: then what a part has for the pass alone comes on top, in forward, and in backward
 // where it is not split.
+//   Positions within the two passes of the last chunk of a stage: chunks before it are between their passes, and of its
+// own all that is in use there with one device, but for what another part makes that is beside the layers.
+//   Where backward is split, a stage has one chunk. What gradients of parameters are made of has a slot for each
+// microbatch that waits for the second half, in use from where the first of these makes it; so at the end of the first
+// half it is all there, and what forward made for that half alone where it has several slots.
 double memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
-                    const std::vector<int>& in_flight, bool splits_backward);
+                    const InFlight& in_flight, bool splits_backward);
 
 struct StateShards {
   double parameters = 1, optimizer = 1, gradients = 1;  // in how many parts replicas may split them
@@ -34,10 +39,10 @@ struct StateShards {
 };
 StateShards state_shards(const StrategyConfig& strategy);
 
-// The same between forward and backward by a coarse profile, of one replica: states, split as far as can be, and what
-// is kept. `scale`: of what microbatches keep and what passes.
+// The same between forward and backward, and its halves, by a coarse profile, of one replica: states, split as far as
+// can be, and what is kept. `scale`: of what microbatches keep and what passes.
 double coarse_memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
-                           const std::vector<int>& in_flight, bool splits_backward, const StateShards& shards,
+                           const InFlight& in_flight, bool splits_backward, const StateShards& shards,
                            double scale = 1);
 
 // What a process of the stack holds at least where its arrays have so many bytes: its allocator and libraries too.
@@ -45,6 +50,6 @@ double with_allocator(double bytes, const StackMemory& memory);
 
 // About what it takes: an estimate, no bound.
 double likely_memory(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
-                     const std::vector<int>& in_flight);
+                     const InFlight& in_flight);
 
 }  // namespace shardscope

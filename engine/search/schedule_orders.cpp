@@ -17,21 +17,30 @@ PipelineShape shape_of(const StrategyConfig& strategy, int64_t microbatches) {
 
 namespace {
 
-std::vector<int> in_flight_of(const PipelineSchedule& schedule, const PipelineShape& shape) {
-  std::vector<int> most(static_cast<size_t>(shape.stages * shape.chunks), 1);
+InFlight in_flight_of(const PipelineSchedule& schedule, const PipelineShape& shape) {
+  const auto chunks = static_cast<size_t>(shape.stages * shape.chunks);
+  InFlight most{std::vector<int>(chunks, 1), std::vector<int>(chunks, 1), std::vector<int>(chunks)};
   const PipelineOrder order = shape.microbatches > 0 ? schedule.order(shape) : PipelineOrder();
   for (size_t s = 0; s < order.size(); ++s) {
-    std::vector<int> now(most.size());
+    struct Done {
+      int forward = 0, backward = 0, weights = 0;
+    };
+    std::vector<Done> done(chunks);
     for (const WorkItem& item : order[s]) {
       const size_t c = static_cast<size_t>(item.chunk * shape.stages) + s;
-      if (item.work == Work::forward) most[c] = std::max(most[c], ++now[c]);
-      else if (item.work != Work::backward_weight) --now[c];
+      Done& now = done[c];
+      if (item.work == Work::forward) ++now.forward;
+      if (item.work == Work::backward || item.work == Work::backward_input) ++now.backward;
+      if (item.work == Work::backward || item.work == Work::backward_weight) ++now.weights;
+      most.until_backward[c] = std::max(most.until_backward[c], now.forward - now.backward);
+      most.until_weights[c] = std::max(most.until_weights[c], now.forward - now.weights);
+      most.between_halves[c] = std::max(most.between_halves[c], now.backward - now.weights);
     }
   }
   return most;
 }
 
-std::vector<int> most_in_flight(const PipelineSchedule& schedule, PipelineShape shape, int64_t counted_items) {
+InFlight most_in_flight(const PipelineSchedule& schedule, PipelineShape shape, int64_t counted_items) {
   const int microbatches = shape.microbatches;
   const int64_t most_microbatches = counted_items / 2 / shape.stages / shape.chunks / shape.stages * shape.stages;
   shape.microbatches = static_cast<int>(std::min<int64_t>(microbatches, most_microbatches));
@@ -39,8 +48,8 @@ std::vector<int> most_in_flight(const PipelineSchedule& schedule, PipelineShape 
   if (shape.microbatches > few) {
     PipelineShape shorter = shape;
     shorter.microbatches = few;
-    std::vector<int> most = in_flight_of(schedule, shorter);
-    if (std::ranges::max(most) < few) return most;
+    InFlight most = in_flight_of(schedule, shorter);
+    if (std::ranges::max(most.until_weights) < few) return most;
   }
   return in_flight_of(schedule, shape);
 }
@@ -65,8 +74,8 @@ std::shared_ptr<const PipelineOrder> ScheduleOrders::order(const PipelineSchedul
   return once(orders_, schedule, shape, [&] { return schedule.order(shape); });
 }
 
-std::shared_ptr<const std::vector<int>> ScheduleOrders::in_flight(const PipelineSchedule& schedule,
-                                                                  const PipelineShape& shape) {
+std::shared_ptr<const InFlight> ScheduleOrders::in_flight(const PipelineSchedule& schedule,
+                                                          const PipelineShape& shape) {
   return once(in_flight_, schedule, shape, [&] { return most_in_flight(schedule, shape, counted_items); });
 }
 

@@ -16,16 +16,20 @@ namespace shardscope {
 const PipelineSchedule& schedule_of(const StrategyConfig& strategy);
 PipelineShape shape_of(const StrategyConfig& strategy, int64_t microbatches);
 
+// By chunk of the network: microbatches that it has at a time, at most, from the end of their forward until backward
+// has begun, or its second half where it is split; and between the two halves, where it is not split none.
+struct InFlight {
+  std::vector<int> until_backward, until_weights, between_halves;
+};
+
 // What pipelines of a shape do, each found once. For several threads at a time.
 class ScheduleOrders {
  public:
   std::shared_ptr<const PipelineOrder> order(const PipelineSchedule& schedule, const PipelineShape& shape);
 
-  // By chunk of the network: microbatches that it has at a time between the end of their forward and that of their
-  // backward (of inputs, where it is split), at most. Three microbatches for each stage count, where not all of these
-  // are in flight at a time, and of long orders `counted_items`: in what follows, other microbatches take the places of
-  // those before.
-  std::shared_ptr<const std::vector<int>> in_flight(const PipelineSchedule& schedule, const PipelineShape& shape);
+  // Three microbatches for each stage count, where not all of these are in flight at a time, and of long orders
+  // `counted_items`: in what follows, other microbatches take the places of those before.
+  std::shared_ptr<const InFlight> in_flight(const PipelineSchedule& schedule, const PipelineShape& shape);
 
  private:
   static constexpr int64_t counted_items = 65536;
@@ -39,7 +43,7 @@ class ScheduleOrders {
 
   std::mutex mutex_;
   Known<PipelineOrder> orders_;
-  Known<std::vector<int>> in_flight_;
+  Known<InFlight> in_flight_;
 };
 
 }  // namespace shardscope

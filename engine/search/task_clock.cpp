@@ -19,7 +19,11 @@ void PartWork::take_smaller(const PartWork& other) {
   behind = std::max(behind, other.behind);
   movable = std::max(movable, other.movable);
   free_wire = std::max(free_wire, other.free_wire);
-  for (size_t s = 0; s < wire.size(); ++s) wire[s] = std::min(wire[s], other.wire[s]);
+  firm = std::min(firm, other.firm);
+  for (std::vector<double> PartWork::*of :
+       {&PartWork::wire, &PartWork::given, &PartWork::made, &PartWork::with_given, &PartWork::with_made}) {
+    for (size_t s = 0; s < wire.size(); ++s) (this->*of)[s] = std::min((this->*of)[s], (other.*of)[s]);
+  }
 }
 
 bool is_bucket(const CollectiveStart& start) { return start.operands.size() > 1 && !start.counted; }
@@ -47,16 +51,15 @@ TaskClock::TaskClock(const Program& program, const Graph& graph, const NetworkPa
 std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>& seconds, double* tail,
                                      PartMessages* messages, bool without_weights) {
   const bool is_backward = task.phase == Phase::backward;
-  std::vector<PartWork> works(static_cast<size_t>(part_count_));
-  for (PartWork& work : works) work.wire.assign(streams_.names.size(), 0);
+  std::vector<PartWork> works(static_cast<size_t>(part_count_), PartWork(streams_.names.size()));
   ready_.assign(program_.values.size(), 0);
   maker_.assign(program_.values.size(), -1);
   started_in_.assign(program_.values.size(), -1);
   is_early_.assign(program_.values.size(), true);
   waits_.assign(program_.values.size(), false);
   const size_t count = task.instructions.size();
-  std::vector<double> increments(count), computed(count);
-  std::vector<bool> moves(count), waiting(count);
+  std::vector<double> increments(count), computed(count), transferred(count);
+  std::vector<bool> moves(count), waiting(count), defers(count);
   std::vector<int> part(count), first_use(works.size(), -1), last_give(works.size(), -1);
   std::vector<std::vector<std::pair<int, int>>> given(works.size());
   const std::vector<bool> left_out = without_weights ? needed_by_weights_alone(task) : std::vector<bool>(count);
@@ -69,6 +72,7 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
     PartWork& work = works[static_cast<size_t>(part[i])];
     const double before = clock;
     bool is_carried = false;
+    const bool is_deferred = accumulates(instruction, graph_);
     const CollectiveStart* start = instruction.as<CollectiveStart>();
     if (start) {
       // Of what several layers share only the first part is known to be there; metrics may be summed later.
@@ -81,6 +85,7 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
       const int stream = streams_.of(program_, *start);
       const bool joined = overlaps_ && streams_.find(Streams::compute, stream);
       work.wire[static_cast<size_t>(stream)] += took;
+      transferred[i] = joined ? took : 0;
       double ready = 0;
       bool early = true;
       for (int operand : start->operands) ready = std::max(ready, ready_[operand]), early &= is_early_[operand];
@@ -102,7 +107,7 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
       bool early = carried;
       for (int operand : instruction.operands()) {
         // Of what another part has started, more of the whole network may be in between.
-        if (!carried && (started_in_[operand] < 0 || started_in_[operand] == part[i]))
+        if (!carried && !is_deferred && (started_in_[operand] < 0 || started_in_[operand] == part[i]))
           clock = std::max(clock, ready_[operand]);
         early &= is_early_[operand];
       }
@@ -118,7 +123,8 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
     work.clock += increments[i];
     if (of_weights) work.weights += increments[i], work.weight_computing += computed[i];
     waiting[i] = waits(instruction, part, i, is_backward);
-    moves[i] = start && (of_weights || is_carried || !waiting[i]);
+    moves[i] = is_deferred || (start && (of_weights || is_carried || !waiting[i]));
+    defers[i] = is_deferred;
     const bool is_shared = start && is_bucket(*start);
     for (int operand : is_shared ? std::span<const int>() : instruction.operands()) {
       const int maker = maker_[operand];
@@ -142,14 +148,88 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
     const OpId op = task.instructions[i].op;
     const bool again = op != no_id && graph_.ops[static_cast<size_t>(op)].phase == Phase::recompute;
     if (use < 0 || static_cast<int>(i) < use || again) work.ahead += increments[i];
-    if (give < 0 || static_cast<int>(i) > give) work.behind += increments[i];
+    if (give < 0 || static_cast<int>(i) > give || defers[i]) work.behind += increments[i];
     else if (waiting[i] && !again) work.passing += computed[i];
     const int beside = part[i] == part_count_ - 2 ? 0 : part[i] == part_count_ - 1 ? part_count_ - 3 : -1;
-    if (beside >= 0 && static_cast<int>(i) > last_give[static_cast<size_t>(beside)]) work.late += increments[i];
+    if (beside >= 0 && (defers[i] || static_cast<int>(i) > last_give[static_cast<size_t>(beside)]))
+      work.late += increments[i];
   }
+  if (!without_weights) add_transfers(task, computed, transferred, part, is_backward, works);
   if (tail) *tail = std::max(0.0, end - clock);
   if (messages) *messages = messages_of(given);
   return works;
+}
+
+// `computed`, `transferred`: what counts of each instruction.
+void TaskClock::add_transfers(const Task& task, const std::vector<double>& computed,
+                              const std::vector<double>& transferred, const std::vector<int>& part, bool is_backward,
+                              std::vector<PartWork>& works) {
+  const size_t count = task.instructions.size();
+  std::vector<std::vector<int>> needs(program_.values.size());  // by value: starts that move what the task is given
+  std::vector<int> made_by(program_.values.size(), -1);         // by value: the last of what runs as listed
+  std::vector<std::vector<int>> needed(count), behind(count);   // by what runs as listed: starts
+  std::vector<bool> is_known(count), is_given(program_.values.size(), true);
+  std::vector<int> firm;
+  for (size_t i = 0; i < count; ++i) {
+    const Instruction& instruction = task.instructions[i];
+    if (instruction.as<CollectiveDone>()) continue;
+    const CollectiveStart* start = instruction.as<CollectiveStart>();
+    std::vector<int> inherited;
+    bool given = true;
+    int maker = -1;
+    for (int operand : instruction.operands()) {
+      const std::vector<int>& of = needs[static_cast<size_t>(operand)];
+      inherited.insert(inherited.end(), of.begin(), of.end());
+      given &= is_given[static_cast<size_t>(operand)];
+      maker = std::max(maker, made_by[static_cast<size_t>(operand)]);
+    }
+    const Compute* compute = instruction.as<Compute>();
+    const bool moves = start || instruction.as<Slice>();
+    const bool is_carried = given && (moves || (compute && compute->operands.size() == 1));
+    if (start && given && transferred[i] > 0) inherited.push_back(static_cast<int>(i));
+    if (start && !given && maker >= 0 && part[static_cast<size_t>(maker)] == part[i])
+      behind[static_cast<size_t>(maker)].push_back(static_cast<int>(i));
+    if (!moves && !is_carried && !accumulates(instruction, graph_)) {
+      for (int one : inherited) {
+        if (is_known[static_cast<size_t>(one)]) continue;
+        is_known[static_cast<size_t>(one)] = true;
+        if (part[static_cast<size_t>(one)] == part[i]) needed[i].push_back(one);
+      }
+      inherited.clear();
+      maker = static_cast<int>(i);
+      firm.push_back(maker);
+    }
+    for (int result : instruction.destinations()) {
+      needs[static_cast<size_t>(result)] = inherited;
+      is_given[static_cast<size_t>(result)] = is_carried;
+      made_by[static_cast<size_t>(result)] = maker;
+    }
+  }
+  // Parts one behind the other.
+  const bool is_in_order = std::ranges::is_sorted(firm, [&](int a, int b) {
+    return is_onwards(part[static_cast<size_t>(a)], part[static_cast<size_t>(b)], is_backward);
+  });
+  if (!is_in_order) return;
+  const auto stream = [&](int start) {
+    return static_cast<size_t>(
+        streams_.of(program_, *task.instructions[static_cast<size_t>(start)].as<CollectiveStart>()));
+  };
+  for (int i : firm) {
+    PartWork& work = works[static_cast<size_t>(part[static_cast<size_t>(i)])];
+    const double own = computed[static_cast<size_t>(i)];
+    for (int start : needed[static_cast<size_t>(i)])
+      work.given[stream(start)] += transferred[static_cast<size_t>(start)];
+    for (size_t s = 0; s < work.given.size(); ++s)
+      work.with_given[s] = std::max(work.with_given[s], work.given[s]) + own;
+    work.firm += own;
+  }
+  for (size_t at = firm.size(); at-- > 0;) {
+    const auto i = static_cast<size_t>(firm[at]);
+    PartWork& work = works[static_cast<size_t>(part[i])];
+    for (int start : behind[i]) work.made[stream(start)] += transferred[static_cast<size_t>(start)];
+    for (size_t s = 0; s < work.made.size(); ++s)
+      work.with_made[s] = std::max(work.with_made[s], work.made[s]) + computed[i];
+  }
 }
 
 bool TaskClock::makes_weight_gradient(const Instruction& instruction) const {

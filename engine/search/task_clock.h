@@ -25,6 +25,16 @@ struct PartWork {
   // s of transfers beside computing that neither wait for the message nor are of what the task is given.
   double free_wire = 0;
   std::vector<double> wire;  // s, by stream: transfers one after the other
+  // What runs in the listed order, in s; and by stream, where it is joined with computing, transfers of what the task
+  // is given that this needs, and those of what it makes.
+  double firm = 0;
+  std::vector<double> given, made;
+  // Likewise what the part takes at least from its begin, where the stream is idle until then, and to its end, where it
+  // is idle from then on: needed transfers and what comes behind them, at most; what comes before transfers, and these.
+  std::vector<double> with_given, with_made;
+
+  explicit PartWork(size_t streams = 0)
+      : wire(streams), given(streams), made(streams), with_given(streams), with_made(streams) {}
   void take_smaller(const PartWork& other);
 };
 
@@ -39,7 +49,7 @@ bool is_bucket(const CollectiveStart& start);
 
 // One task, its instructions as listed. Streams of transfers have no limit here but that of what they depend on: so
 // what the clock shows is no later than any order of the overlap schedule, which keeps the listed order of all but
-// starts, dones, and casts and slices of what the task is given.
+// starts, dones, sums over microbatches, and casts and slices of what the task is given.
 class TaskClock {
  public:
   TaskClock(const Program& program, const Graph& graph, const NetworkParts& parts, const Streams& streams,
@@ -54,6 +64,8 @@ class TaskClock {
  private:
   bool may_be_carried(const Instruction& instruction) const;
   bool makes_weight_gradient(const Instruction& instruction) const;
+  void add_transfers(const Task& task, const std::vector<double>& seconds, const std::vector<double>& counted,
+                     const std::vector<int>& part, bool is_backward, std::vector<PartWork>& works);
   // By instruction: it makes gradients of parameters, or moves what only these need.
   std::vector<bool> needed_by_weights_alone(const Task& task) const;
 

@@ -71,6 +71,13 @@ bool StageClock::is_open(int position, int stream) const {
                       [&](const Transfer& one) { return one.position == position; }) != queue.transfers.end();
 }
 
+double StageClock::queued_seconds(int stream) const {
+  const Queue& queue = queues_[static_cast<size_t>(stream)];
+  double seconds = 0;
+  for (size_t i = queue.first; i < queue.transfers.size(); ++i) seconds += queue.transfers[i].remaining;
+  return seconds;
+}
+
 void StageClock::choose(bool computes, int first) {
   running_.clear();
   if (open_ == 0) return;

@@ -48,6 +48,7 @@ class StageClock {
   // Waits for it; returns when it did.
   TimeSpan finish(int position, int stream);
   bool is_open(int position, int stream) const;  // started and not ended
+  double queued_seconds(int stream) const;       // what is left of its transfers, each alone
 
  private:
   // The host issues one more instruction; the device has nothing else to do until then.

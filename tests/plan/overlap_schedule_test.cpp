@@ -3,6 +3,8 @@
 #include <QTest>
 #include <algorithm>
 
+#include "engine/graph/op_definition.h"
+#include "engine/ops/registry.h"
 #include "engine/simulate/simulation.h"
 #include "tests/program/random_program.h"
 #include "tests/test_program.h"
@@ -28,10 +30,16 @@ double seconds_of(const RandomProgram& one, const Streams& streams) {
   return simulate(one.program, one.graph, one.mesh, Purpose::train_step, one.seconds, streams).seconds;
 }
 
+int new_value(RandomProgram& one) {
+  one.program.values.emplace_back().moved = true;
+  return static_cast<int>(one.program.values.size()) - 1;
+}
+
 // One task, with a group that the streams above may overlap, and so many values; nothing in it yet.
 RandomProgram empty_program(int values) {
   RandomProgram one;
   one.program.groups.resize(2);
+  one.program.groups[0].push_back(0);
   one.program.groups[1].push_back(1);
   one.program.tasks.push_back({"forward", Phase::forward, {}, {}, {}});
   one.seconds.tasks.emplace_back();
@@ -40,11 +48,11 @@ RandomProgram empty_program(int values) {
   return one;
 }
 
-void gather(RandomProgram& one, int from, int to, double seconds) {
+void gather(RandomProgram& one, int from, int to, double seconds, size_t group = 1) {
   CollectiveStart start;
   start.operands = {from};
   start.destinations = {to};
-  start.axes = one.program.groups[1];
+  start.axes = one.program.groups[group];
   const CollectiveDone done{start.kind, one.task().size(), {to}};
   one.task().instructions.push_back({Phase::forward, no_id, start});
   one.task().instructions.push_back({Phase::forward, no_id, done});
@@ -61,18 +69,67 @@ RandomProgram finished(RandomProgram one) {
   return one;
 }
 
-// Layers that need a gathered weight each: gather 1 s, compute 2 s with the layer before's result.
-RandomProgram layers(int count) {
-  RandomProgram one = empty_program(3 * count);
+// Layers that need a gathered weight each, and what the layer before gives; the first what `first` is.
+void add_layers(RandomProgram& one, int count, int first, double gathering, double computing) {
+  int before = first;
   for (int layer = 0; layer < count; ++layer) {
-    const int shard = layer, weight = count + layer, result = 2 * count + layer;
+    const int shard = new_value(one), weight = new_value(one), result = new_value(one);
     one.task().inputs.push_back(shard);
-    gather(one, shard, weight, 1);
+    gather(one, shard, weight, gathering);
     Compute work{{weight}, {result}};
-    if (layer > 0) work.operands.push_back(result - 1);
-    compute(one, std::move(work), 2);
+    if (before >= 0) work.operands.push_back(before);
+    compute(one, std::move(work), computing);
+    before = result;
+  }
+}
+RandomProgram layers(int count, double gathering = 1, double computing = 2) {
+  RandomProgram one = empty_program(0);
+  add_layers(one, count, -1, gathering, computing);
+  return finished(std::move(one));
+}
+
+// What a first compute gives is exchanged before the layers begin.
+RandomProgram layers_behind_an_exchange(int count) {
+  RandomProgram one = empty_program(3);
+  one.task().inputs = {0};
+  compute(one, {{0, 0}, {1}}, 1);
+  gather(one, 1, 2, 1);
+  add_layers(one, count, 2, 3, 1);
+  return finished(std::move(one));
+}
+
+// Gradients of layers: 2 s each, reduced in 1 s, in half a second by another group too, and added up in half a second.
+RandomProgram gradients(int count, bool by_two_groups) {
+  RandomProgram one = empty_program(0);
+  one.graph.ops.emplace_back().definition = &op_definition("accumulate");
+  for (int layer = 0; layer < count; ++layer) {
+    int made = new_value(one);
+    compute(one, {{}, {made}}, 2);
+    for (int group = 1; group >= (by_two_groups ? 0 : 1); --group) {
+      const int reduced = new_value(one);
+      gather(one, made, reduced, group == 1 ? 1 : 0.5, static_cast<size_t>(group));
+      made = reduced;
+    }
+    compute(one, {{made}, {new_value(one)}}, 0.5);
+    one.task().instructions.back().op = 0;
   }
   return finished(std::move(one));
+}
+
+std::vector<int> places(const RandomProgram& one, const IssueOrder& order) {
+  std::vector<int> place(static_cast<size_t>(one.task().size()));
+  for (int at = 0; at < one.task().size(); ++at) place[static_cast<size_t>(order.index(at))] = at;
+  return place;
+}
+
+int most_open(const RandomProgram& one) {
+  int open = 0, most = 0;
+  for (int place = 0; place < one.task().size(); ++place) {
+    const Instruction& instruction = one.task().issued(place);
+    if (instruction.as<CollectiveStart>()) most = std::max(most, ++open);
+    if (instruction.as<CollectiveDone>()) --open;
+  }
+  return most;
 }
 
 // Compute, gather what no one needs, then gather twice, in no time and in a second, what it gave, for another compute.
@@ -134,10 +191,45 @@ class OverlapScheduleTest : public QObject {
   void a_start_comes_before_all_that_was_moved_ahead_and_needs_it() {
     RandomProgram one = chain();
     const IssueOrder order = overlapped_orders(one.program, one.graph, one.seconds, streams_of(true), 1)[0];
-    std::vector<int> place(static_cast<size_t>(one.task().size()));
-    for (int at = 0; at < one.task().size(); ++at) place[static_cast<size_t>(order.index(at))] = at;
+    const std::vector<int> place = places(one, order);
     const std::vector<int> needed = {place[0], place[3], place[4], place[5], place[6], place[7]};
     QVERIFY(std::ranges::is_sorted(needed));
+  }
+
+  // A link that is never idle, and no room for what would wait behind others on it.
+  void no_more_is_started_than_keeps_a_slow_link_busy() {
+    RandomProgram one = layers(12, 3, 1);
+    const Streams streams = streams_of(false);
+    for (double lookahead : {0.5, 1.0, 2.0}) {
+      one.task().order = overlapped_orders(one.program, one.graph, one.seconds, streams, lookahead)[0];
+      QCOMPARE(seconds_of(one, streams), 12 * 3.0 + 1);
+      QVERIFY2(most_open(one) <= 2 + lookahead, std::to_string(most_open(one)).c_str());
+    }
+  }
+
+  void what_is_needed_first_is_started_first() {
+    RandomProgram one = layers_behind_an_exchange(12);
+    const Streams streams = streams_of(false);
+    const IssueOrder order = overlapped_orders(one.program, one.graph, one.seconds, streams, 1)[0];
+    constexpr int exchange = 1, third_gather = 9;
+    const std::vector<int> place = places(one, order);
+    QVERIFY(place[exchange] < place[third_gather]);
+    one.task().order = order;
+    QCOMPARE(seconds_of(one, streams), 12 * 3.0 + 1 + 1);
+  }
+
+  void adding_up_reduced_gradients_holds_up_nothing() {
+    for (int count : {3, 7}) {
+      for (bool by_two_groups : {false, true}) {
+        RandomProgram one = gradients(count, by_two_groups);
+        const Streams streams = streams_of(true);
+        QCOMPARE(seconds_of(one, streams), count * (by_two_groups ? 4 : 3.5));
+        one.task().order = overlapped_orders(one.program, one.graph, one.seconds, streams, 1)[0];
+        // The two groups take turns.
+        QVERIFY(seconds_of(one, streams) <= count * 2.5 + (by_two_groups ? 1 : 0.5));
+        QVERIFY(most_open(one) <= 3);
+      }
+    }
   }
 
   void every_order_is_sound_and_what_may_not_overlap_keeps_its_place() {
