@@ -13,13 +13,19 @@
 namespace shardscope {
 namespace {
 
-// Hyperparameters of the model, data kind and optimizer, and parameters of the model.
-std::vector<std::string> settable_paths(const RunConfig& config) {
+// Hyperparameters of the model, data kind and optimizer.
+std::vector<std::string> option_paths(const RunConfig& config) {
   std::vector<std::string> paths;
   for (const char* section : {"model", "data", "optimizer"}) {
     for (const OptionDefinition& option : option_definitions(config, section))
       paths.push_back(std::string(section) + "." + option.name + (option.is_open ? "." : ""));
   }
+  return paths;
+}
+
+// Those, and parameters of the model, whose graph is built for it: most of the time of a change.
+std::vector<std::string> settable_paths(const RunConfig& config) {
+  std::vector<std::string> paths = option_paths(config);
   ForwardGraph forward = build_forward(config);
   if (!forward.graph) return paths;
   for (StateId id : forward.graph->parameters()) {
@@ -33,6 +39,8 @@ bool names_a_choice(const std::string& assignment) {
   return path == "model.name" || path == "data.kind" || path == "optimizer.name";
 }
 
+bool sets_a_parameter(const std::string& assignment) { return assignment.starts_with("sharding.parameters"); }
+
 bool sets_a_hyperparameter(const std::string& assignment) {
   return assignment.starts_with("model.") || assignment.starts_with("data.") || assignment.starts_with("optimizer.");
 }
@@ -45,7 +53,7 @@ RunConfig with_some(const RunConfig& config, const std::vector<std::string>& ass
   std::ranges::copy_if(assignments, std::back_inserter(some), is_one);
   if (some.empty()) return config;
   try {
-    return apply_overrides(config, some, settable_paths(config));
+    return apply_overrides(config, some, option_paths(config));
   } catch (const Failure&) {
     return config;
   }
@@ -103,6 +111,12 @@ RunConfig with_settings(const RunConfig& config, const std::vector<std::string>&
   keep_known(base.model, config.model.name, find_model(base.model.name));
   keep_known(base.data, config.data.name, find_data_kind(base.data.name));
   keep_known(base.optimizer, config.optimizer.name, find_optimizer(base.optimizer.name));
+  if (std::ranges::none_of(assignments, sets_a_parameter)) {
+    try {
+      return apply_overrides(base, assignments, option_paths(base));
+    } catch (const Failure&) {  // found again, with hints that list parameters
+    }
+  }
   // Parameters' names follow from the model's hyperparameters.
   const RunConfig model = with_some(base, assignments, sets_a_hyperparameter);
   return apply_overrides(base, assignments, settable_paths(model));
