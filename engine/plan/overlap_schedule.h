@@ -10,15 +10,17 @@ namespace shardscope {
 // In which order a rank issues the instructions of a task so that collectives run beside what it computes, where their
 // stream is joined with `compute`: starts earlier and dones later than lowering lists them. All else keeps the listed
 // order, but for slices and ops that depend on the task's inputs alone (casts of weights), which a start may bring
-// forward with it, and sums over microbatches, which come behind the dones that they need. Collectives of a group are done in the order of their starts, at most most_open_collectives of them
-// open at a time, and every dependency is kept (dependencies.h).
+// forward with it, and sums over microbatches, which come behind the dones that they need. Collectives of a group are
+// done in the order of their starts, at most most_open_collectives of them open at a time, and every dependency is kept
+// (dependencies.h).
 //
 // Two walks over the list. Backwards each start is put so far ahead of the first use of its result that as long is
 // computed between them as `lookahead` times the transfer takes, those on one stream one after the other; no earlier
-// than what it depends on, no later than listed. Forwards each start waits from there until no more than that is queued
-// on its stream, since a transfer behind others is done no sooner and its result needs room, those first whose results
-// are needed first; and each done comes before the first use of its result, or when `lookahead` times the transfer has
-// passed since its start: gradients do not stay in their unreduced form for long.
+// than what it depends on, no later than listed. Forwards each start waits from there until what it depends on is done,
+// and until no more than so much is queued on its stream: a transfer behind others is done no sooner, and its result
+// needs room. Of those that wait the one goes first whose result is needed first. Each done comes before the first use
+// of its result, or when `lookahead` times the transfer has passed since its start: gradients do not stay in their
+// unreduced form for long.
 //
 // Example: weights of four layers are gathered, 1 s each, and each layer computes 2 s. Listed: gather, compute, gather,
 // compute ...: 12 s. With lookahead 1 each gather starts before the layer before computes: 9 s, of which the first

@@ -489,6 +489,7 @@ class SearchTest : public QObject {
     SearchRequest request = request_of("qwen3_tiny", "\"dgx_h100\"", 8);
     request.heuristic = true;
     request.objective = SearchObjective::memory;
+    fix(request.fixed, "microbatch_size=1");
     const SearchResult result = search(request);
     QVERIFY(result.space.dropped > 0);
     QVERIFY(result.gap > 0);
