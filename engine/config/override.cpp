@@ -64,8 +64,9 @@ std::vector<std::string> paths_of(const std::vector<Setting>& settings) {
 
 constexpr size_t max_length = 10'000;
 
-// Near paths, else those of the same section, else the sections.
+// Near paths, else those of the same section, else the sections. Those that end with a dot take any name.
 std::string path_hint(const std::string& path, const std::vector<std::string>& paths) {
+  if (std::ranges::find(paths, path + ".") != paths.end()) return fmt::format("such as {}.NAME=VALUE", path);
   if (!near_names(path, paths).empty()) return name_hint(path, paths);
   const std::string section = path.substr(0, path.find_first_of(".[")) + ".";
   std::vector<std::string> related;

@@ -160,7 +160,6 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
   return works;
 }
 
-// `computed`, `transferred`: what counts of each instruction.
 void TaskClock::add_transfers(const Task& task, const std::vector<double>& computed,
                               const std::vector<double>& transferred, const std::vector<int>& part, bool is_backward,
                               std::vector<PartWork>& works) {

@@ -64,7 +64,8 @@ class TaskClock {
  private:
   bool may_be_carried(const Instruction& instruction) const;
   bool makes_weight_gradient(const Instruction& instruction) const;
-  void add_transfers(const Task& task, const std::vector<double>& seconds, const std::vector<double>& counted,
+  // `computed`, `transferred`: what counts of each instruction, in s.
+  void add_transfers(const Task& task, const std::vector<double>& computed, const std::vector<double>& transferred,
                      const std::vector<int>& part, bool is_backward, std::vector<PartWork>& works);
   // By instruction: it makes gradients of parameters, or moves what only these need.
   std::vector<bool> needed_by_weights_alone(const Task& task) const;

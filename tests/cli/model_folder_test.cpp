@@ -111,6 +111,9 @@ class ModelFolderTest : public QObject {
     const ProgramResult wrong = shardrun({"validate", preset("llama_tiny"), "--set", "model.overrides.hidden_size=-1"});
     QCOMPARE(wrong.code, 2);
     QVERIFY2(wrong.errors.contains("overrides.hidden_size"), qPrintable(wrong.errors));
+    const ProgramResult whole = shardrun({"validate", preset("llama_tiny"), "--set", "model.overrides={}"});
+    QCOMPARE(whole.code, 2);
+    QVERIFY2(whole.errors.contains("such as model.overrides.NAME=VALUE"), qPrintable(whole.errors));
   }
 
   // What was trained, exported and begun with again goes on as if it had not been.
