@@ -487,6 +487,7 @@ class SearchTest : public QObject {
   // What was dropped counts in the gap: without it a heuristic's best would be called proved.
   void what_a_heuristic_drops_is_not_proved_to_be_worse() {
     SearchRequest request = request_of("qwen3_tiny", "\"dgx_h100\"", 8);
+    request.plan.config = system_run("qwen3_tiny", {}, {1, 1});
     request.heuristic = true;
     request.objective = SearchObjective::memory;
     fix(request.fixed, "microbatch_size=1");
