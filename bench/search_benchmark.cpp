@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -69,13 +68,20 @@ void print_costs(const SearchRequest& request) {
   each("a plan", [&](const Candidate& candidate) { plan_candidate(request, candidate, {}); });
 }
 
+// How replicas split what they have.
+std::string split_of_replicas(const StrategyConfig& s) { return s.fsdp > 1 ? "fsdp" : fmt::format("zero {}", s.zero); }
+
 // Of what was planned: how close the last bounds are, and how many are neither on the front nor among the fastest.
 void print_planned(const SearchRecord& record, const SearchResult& result) {
   std::set<int> listed;
   for (const auto* list : {&result.front, &result.fastest}) {
     for (const Found& found : *list) listed.insert(found.index);
   }
-  std::map<std::string, std::array<double, 6>> groups;  // count, listed, shares of time and memory, the least of each
+  struct Group {
+    int planned = 0, listed = 0;
+    double time = 0, memory = 0, least_time = 1, least_memory = 1;  // shares: sums, and the least
+  };
+  std::map<std::string, Group> groups;
   for (const auto& [index, planned] : record.plans) {
     if (!planned) continue;
     const auto known = record.bounds.find({index, static_cast<int>(SearchLevel::coarse)});
@@ -83,22 +89,19 @@ void print_planned(const SearchRecord& record, const SearchResult& result) {
     const double time = known->second.seconds / planned->seconds,
                  memory = known->second.memory_bytes / planned->memory_bytes;
     const StrategyConfig& s = planned->candidate.strategy;
-    auto& group =
-        groups
-            .try_emplace(fmt::format("{:<7} {:<13} {:<9}", s.fsdp > 1 ? "fsdp" : fmt::format("zero {}", s.zero),
-                                     s.pipeline > 1 ? s.pipeline_schedule : "", s.recompute),
-                         std::array<double, 6>{0, 0, 0, 0, 9, 9})
-            .first->second;
-    group[0] += 1;
-    group[1] += listed.contains(index);
-    group[2] += time;
-    group[3] += memory;
-    group[4] = std::min(group[4], time);
-    group[5] = std::min(group[5], memory);
+    Group& group = groups[fmt::format("{:<7} {:<13} {:<9}", split_of_replicas(s),
+                                      s.pipeline > 1 ? s.pipeline_schedule : "", s.recompute)];
+    ++group.planned;
+    group.listed += listed.contains(index);
+    group.time += time;
+    group.memory += memory;
+    group.least_time = std::min(group.least_time, time);
+    group.least_memory = std::min(group.least_memory, memory);
   }
   fmt::print("planned, listed, shares of time and memory that bounds by own layers have in the mean, and the least\n");
   for (const auto& [name, g] : groups)
-    fmt::print("{} {:5} {:4}  {:.3f} {:.3f}  {:.3f} {:.3f}\n", name, g[0], g[1], g[2] / g[0], g[3] / g[0], g[4], g[5]);
+    fmt::print("{} {:5} {:4}  {:.3f} {:.3f}  {:.3f} {:.3f}\n", name, g.planned, g.listed, g.time / g.planned,
+               g.memory / g.planned, g.least_time, g.least_memory);
 }
 
 void print_shares(const SearchRequest& request, const std::vector<Found>& list) {
@@ -138,8 +141,7 @@ void print_open(const SearchRequest& request, const SearchRecord& record, double
     }
     if (bound.seconds >= best || (memory > 0 && bound.memory_bytes > memory)) continue;
     const StrategyConfig& s = all[i].strategy;
-    open[fmt::format("{} {:<7} {:<7} {:<9}", level, s.fsdp > 1 ? "fsdp" : fmt::format("zero {}", s.zero),
-                     s.pipeline > 1 ? "stages" : "", s.recompute)]
+    open[fmt::format("{} {:<7} {:<7} {:<9}", level, split_of_replicas(s), s.pipeline > 1 ? "stages" : "", s.recompute)]
         .push_back({bound.seconds, &all[i]});
   }
   fmt::print("open, by the level of what is known: candidates, of these by more than 5 %, lowest bound of the best\n");

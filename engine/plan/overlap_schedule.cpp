@@ -70,14 +70,17 @@ class OverlappedTask {
   // fixed: in the listed order. carried: goes ahead with a start that needs it. deferred: comes behind the dones that
   // it needs.
   enum class Role : uint8_t { fixed, carried, deferred, start, done };
-  // By when they are needed.
-  using Waiting = std::set<std::pair<double, int>>;
   // A place in the list: movable instructions with slot i are issued before the listed instruction i.
+
+  // Starts, by when they are needed.
+  using Waiting = std::set<std::pair<double, int>>;
 
   size_t at(int index) const { return static_cast<size_t>(index); }
   int stream(const CollectiveStart& start) const { return streams_.of(program_, start); }
   Waiting& waiting(int start) { return waiting_[at(stream(start_at(start)))]; }
   const CollectiveStart& start_at(int index) const { return *task_.instructions[at(index)].as<CollectiveStart>(); }
+  int start_of(int done) const { return task_.instructions[at(done)].as<CollectiveDone>()->start; }
+  bool is_moving(int start) const { return clock_.is_open(start, stream(start_at(start))); }
   size_t group(int start) const {
     return static_cast<size_t>(std::ranges::find(program_.groups, start_at(start).axes) - program_.groups.begin());
   }
@@ -127,8 +130,7 @@ class OverlappedTask {
 
   // Adding up what was reduced: nothing of the task waits for it.
   bool may_be_deferred(int index) const {
-    const Instruction& instruction = task_.instructions[at(index)];
-    return instruction.as<Compute>() && accumulates(instruction, graph_) && users_[index].empty() &&
+    return accumulates(task_.instructions[at(index)], graph_) && users_[index].empty() &&
            std::ranges::any_of(makers_[index], [&](int maker) { return role_[at(maker)] == Role::done; });
   }
 
@@ -212,10 +214,9 @@ class OverlappedTask {
   // Whether nothing would wait for a transfer if it were issued.
   bool is_ready(int index) const {
     return std::ranges::all_of(makers_[index], [&](int maker) {
-      if (is_issued_[at(maker)] || role_[at(maker)] != Role::done)
-        return is_issued_[at(maker)] || (role_[at(maker)] == Role::carried && is_ready(maker));
-      const int start = task_.instructions[at(maker)].as<CollectiveDone>()->start;
-      return is_issued_[at(start)] && !clock_.is_open(start, stream(start_at(start)));
+      if (is_issued_[at(maker)]) return true;
+      if (role_[at(maker)] == Role::carried) return is_ready(maker);
+      return role_[at(maker)] == Role::done && is_issued_[at(start_of(maker))] && !is_moving(start_of(maker));
     });
   }
 
@@ -228,7 +229,7 @@ class OverlappedTask {
   int before_pair(int slot) const {
     const bool parts = slot < static_cast<int>(count_) && role_[at(slot)] == Role::fixed &&
                        task_.instructions[at(slot)].as<CollectiveDone>();
-    return parts ? task_.instructions[at(slot)].as<CollectiveDone>()->start : slot;
+    return parts ? start_of(slot) : slot;
   }
 
   void make_ready(int index) {
@@ -265,7 +266,7 @@ class OverlappedTask {
 
   // With those of its group that were started before it.
   void finish(int done) {
-    const int start = task_.instructions[at(done)].as<CollectiveDone>()->start;
+    const int start = start_of(done);
     issue_start(start);
     std::deque<Open>& open = open_[group(start)];
     while (!is_issued_[at(done)]) {
@@ -280,14 +281,13 @@ class OverlappedTask {
   }
 
   void issue_deferred(int index) {
-    const bool is_ready = std::ranges::all_of(makers_[index], [&](int maker) { return is_issued_[at(maker)]; });
-    if (is_ready && !is_issued_[at(index)]) issue(index);
+    const bool has_all = std::ranges::all_of(makers_[index], [&](int maker) { return is_issued_[at(maker)]; });
+    if (has_all && !is_issued_[at(index)]) issue(index);
   }
 
   void retire() {
     for (std::deque<Open>& open : open_) {
-      while (!open.empty() && clock_.time() >= open.front().until &&
-             !clock_.is_open(open.front().start, stream(start_at(open.front().start))))
+      while (!open.empty() && clock_.time() >= open.front().until && !is_moving(open.front().start))
         finish(done_of_[at(open.front().start)]);
     }
   }

@@ -33,7 +33,6 @@ class MemoryOfLayers {
     if (!stack.runs_here()) hold_as(stack, graph);
     reader_.assign(arena_.buffers.size(), -1);
     weights_reader_.assign(arena_.buffers.size(), -1);
-    gradient_made_.assign(arena_.buffers.size(), -1);
     of_weights_ = weight_gradient_ops(graph);
     moved_.assign(arena_.buffers.size(), false);
     between_ops_.resize(arena_.buffers.size());
@@ -118,11 +117,11 @@ class MemoryOfLayers {
   }
 
   // Of a buffer within one pass, where it is in use in all orders. How long gradients wait to be summed, and what is
-  // sliced or moved waits, is not the same in all; but these are there where they are made, and that from the first to
-  // the last op that stays where it is listed.
+  // sliced or moved waits, is not the same in all; but these are there at the first op that stays where it is listed,
+  // and that until the last.
   Pass life_within_pass(size_t b) const {
     const Buffer& buffer = arena_.buffers[b];
-    if (buffer.category == MemoryCategory::gradients) return {gradient_made_[b], gradient_made_[b]};
+    if (buffer.category == MemoryCategory::gradients) return {between_ops_[b].first, between_ops_[b].first};
     return moved_[b] ? between_ops_[b] : Pass{buffer.first, buffer.last};
   }
 
@@ -154,9 +153,6 @@ class MemoryOfLayers {
       };
       visit_buffers(compute->operands, use);
       visit_buffers(compute->results, use);
-      visit_buffers(compute->results, [&](size_t buffer) {
-        if (gradient_made_[buffer] < 0) gradient_made_[buffer] = position;
-      });
     });
   }
 
@@ -171,16 +167,18 @@ class MemoryOfLayers {
     }
   }
 
+  // `reader`: the first part that reads something.
+  void read(int& reader, OpId op) const {
+    const int part = std::max(0, parts_.of_op(op));
+    if (reader < 0 || parts_.rank(part) < parts_.rank(reader)) reader = part;
+  }
+
   // Per buffer the first part of which backward reads it.
   void find_readers() {
     for (const Task& task : program_.tasks) {
       if (task.phase != Phase::backward) continue;
       for (const Instruction& instruction : task.instructions) {
-        const int part = std::max(0, parts_.of_op(instruction.op));
-        visit_buffers(instruction.operands(), [&](size_t buffer) {
-          int& reader = reader_[buffer];
-          if (reader < 0 || parts_.rank(part) < parts_.rank(reader)) reader = part;
-        });
+        visit_buffers(instruction.operands(), [&](size_t buffer) { read(reader_[buffer], instruction.op); });
       }
     }
   }
@@ -192,8 +190,7 @@ class MemoryOfLayers {
       for (const Instruction& instruction : task.instructions) {
         const Compute* compute = instruction.as<Compute>();
         if (!compute || instruction.op == no_id || of_weights_[instruction.op]) continue;
-        const Phase phase = graph.ops[instruction.op].phase;
-        if (phase == Phase::update) continue;
+        if (graph.ops[instruction.op].phase == Phase::update) continue;
         for (int value : compute->results) is_made[static_cast<size_t>(value)] = true;
       }
     }
@@ -202,12 +199,10 @@ class MemoryOfLayers {
       for (const Instruction& instruction : task.instructions) {
         const Compute* compute = instruction.as<Compute>();
         if (!compute || instruction.op == no_id || !of_weights_[instruction.op]) continue;
-        const int part = std::max(0, parts_.of_op(instruction.op));
         for (int value : compute->operands) {
           const int buffer = arena_.buffer_of[static_cast<size_t>(value)];
-          if (buffer < 0 || !is_made[static_cast<size_t>(value)]) continue;
-          int& reader = weights_reader_[static_cast<size_t>(buffer)];
-          if (reader < 0 || parts_.rank(part) < parts_.rank(reader)) reader = part;
+          if (buffer >= 0 && is_made[static_cast<size_t>(value)])
+            read(weights_reader_[static_cast<size_t>(buffer)], instruction.op);
         }
       }
     }
@@ -299,7 +294,6 @@ class MemoryOfLayers {
   ArenaLayout arena_;
   Pass forward_, backward_;
   std::vector<int> part_at_, part_of_, reader_, weights_reader_;  // by position; by buffer
-  std::vector<int> gradient_made_;                                // by buffer: the position; -1: nowhere
   std::vector<bool> of_weights_;                                  // by op: it is for gradients of parameters alone
   std::vector<OpId> op_at_;
   std::vector<bool> may_be_shared_, moved_;  // by buffer

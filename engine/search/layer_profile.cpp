@@ -352,7 +352,7 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, Prof
   for (size_t stream = 0; stream < streams.names.size(); ++stream)
     profile.is_joined.push_back(overlaps && streams.find(Streams::compute, static_cast<int>(stream)));
   TaskClock clock(program, graph, parts, streams, overlaps, weights, left_out, coarse, profile.kept);
-  const std::vector<PartWork> nothing(static_cast<size_t>(profile.kept) + 2, PartWork(streams.names.size()));
+  const std::vector<PartWork> nothing(static_cast<size_t>(profile.kept) + 2, clock.no_work());
   profile.backward_of_inputs = nothing;
   profile.begin = profile.forward = profile.backward = profile.update = nothing;
   std::vector<bool> is_seen(program.tasks.size());

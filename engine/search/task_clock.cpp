@@ -22,7 +22,7 @@ void PartWork::take_smaller(const PartWork& other) {
   firm = std::min(firm, other.firm);
   for (std::vector<double> PartWork::*of :
        {&PartWork::wire, &PartWork::given, &PartWork::made, &PartWork::with_given, &PartWork::with_made}) {
-    for (size_t s = 0; s < wire.size(); ++s) (this->*of)[s] = std::min((this->*of)[s], (other.*of)[s]);
+    for (size_t s = 0; s < (this->*of).size(); ++s) (this->*of)[s] = std::min((this->*of)[s], (other.*of)[s]);
   }
 }
 
@@ -48,10 +48,17 @@ TaskClock::TaskClock(const Program& program, const Graph& graph, const NetworkPa
   }
 }
 
+PartWork TaskClock::no_work() const {
+  PartWork none;
+  none.wire.resize(streams_.names.size());
+  if (!coarse_) none.given = none.made = none.with_given = none.with_made = none.wire;
+  return none;
+}
+
 std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>& seconds, double* tail,
                                      PartMessages* messages, bool without_weights) {
   const bool is_backward = task.phase == Phase::backward;
-  std::vector<PartWork> works(static_cast<size_t>(part_count_), PartWork(streams_.names.size()));
+  std::vector<PartWork> works(static_cast<size_t>(part_count_), no_work());
   ready_.assign(program_.values.size(), 0);
   maker_.assign(program_.values.size(), -1);
   started_in_.assign(program_.values.size(), -1);
@@ -154,7 +161,7 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
     if (beside >= 0 && (defers[i] || static_cast<int>(i) > last_give[static_cast<size_t>(beside)]))
       work.late += increments[i];
   }
-  if (!without_weights) add_transfers(task, computed, transferred, part, is_backward, works);
+  if (!coarse_ && !without_weights) add_transfers(task, computed, transferred, part, is_backward, works);
   if (tail) *tail = std::max(0.0, end - clock);
   if (messages) *messages = messages_of(given);
   return works;
@@ -167,28 +174,25 @@ void TaskClock::add_transfers(const Task& task, const std::vector<double>& compu
   std::vector<std::vector<int>> needs(program_.values.size());  // by value: starts that move what the task is given
   std::vector<int> made_by(program_.values.size(), -1);         // by value: the last of what runs as listed
   std::vector<std::vector<int>> needed(count), behind(count);   // by what runs as listed: starts
-  std::vector<bool> is_known(count), is_given(program_.values.size(), true);
+  std::vector<bool> is_known(count);
   std::vector<int> firm;
   for (size_t i = 0; i < count; ++i) {
     const Instruction& instruction = task.instructions[i];
     if (instruction.as<CollectiveDone>()) continue;
     const CollectiveStart* start = instruction.as<CollectiveStart>();
     std::vector<int> inherited;
-    bool given = true;
+    bool is_early = true;
     int maker = -1;
     for (int operand : instruction.operands()) {
       const std::vector<int>& of = needs[static_cast<size_t>(operand)];
       inherited.insert(inherited.end(), of.begin(), of.end());
-      given &= is_given[static_cast<size_t>(operand)];
+      is_early &= is_early_[static_cast<size_t>(operand)];
       maker = std::max(maker, made_by[static_cast<size_t>(operand)]);
     }
-    const Compute* compute = instruction.as<Compute>();
-    const bool moves = start || instruction.as<Slice>();
-    const bool is_carried = given && (moves || (compute && compute->operands.size() == 1));
-    if (start && given && transferred[i] > 0) inherited.push_back(static_cast<int>(i));
-    if (start && !given && maker >= 0 && part[static_cast<size_t>(maker)] == part[i])
+    if (start && is_early && transferred[i] > 0) inherited.push_back(static_cast<int>(i));
+    if (start && !is_early && maker >= 0 && part[static_cast<size_t>(maker)] == part[i])
       behind[static_cast<size_t>(maker)].push_back(static_cast<int>(i));
-    if (!moves && !is_carried && !accumulates(instruction, graph_)) {
+    if (!start && !may_be_carried(instruction) && !accumulates(instruction, graph_)) {
       for (int one : inherited) {
         if (is_known[static_cast<size_t>(one)]) continue;
         is_known[static_cast<size_t>(one)] = true;
@@ -200,7 +204,6 @@ void TaskClock::add_transfers(const Task& task, const std::vector<double>& compu
     }
     for (int result : instruction.destinations()) {
       needs[static_cast<size_t>(result)] = inherited;
-      is_given[static_cast<size_t>(result)] = is_carried;
       made_by[static_cast<size_t>(result)] = maker;
     }
   }

@@ -31,10 +31,8 @@ struct PartWork {
   std::vector<double> given, made;
   // Likewise what the part takes at least from its begin, where the stream is idle until then, and to its end, where it
   // is idle from then on: needed transfers and what comes behind them, at most; what comes before transfers, and these.
+  // All four are empty where they are not looked for.
   std::vector<double> with_given, with_made;
-
-  explicit PartWork(size_t streams = 0)
-      : wire(streams), given(streams), made(streams), with_given(streams), with_made(streams) {}
   void take_smaller(const PartWork& other);
 };
 
@@ -55,6 +53,9 @@ class TaskClock {
   TaskClock(const Program& program, const Graph& graph, const NetworkParts& parts, const Streams& streams,
             bool overlaps, const std::vector<bool>& weight_gradient, const std::vector<bool>& left_out, bool coarse,
             int kept);
+
+  // Of a part that does nothing.
+  PartWork no_work() const;
 
   // By part. `seconds`: of each instruction. `tail`: s from the last instruction until transfers of the first part and
   // of what is before it are done. `without_weights`: as if gradients of parameters were not made.
