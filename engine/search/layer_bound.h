@@ -8,6 +8,7 @@
 #include "engine/compile/plan_request.h"
 #include "engine/machine/machine_prices.h"
 #include "engine/search/bounds.h"
+#include "engine/search/chunk_seconds.h"
 #include "engine/search/layer_profile.h"
 #include "engine/search/schedule_orders.h"
 
@@ -61,16 +62,6 @@ namespace shardscope {
 // Memory: memory_bound.h.
 inline constexpr int64_t simulated_items = 131072;
 
-// What an all-gather, a reduce-scatter and an all-reduce among the replicas of a candidate take at least.
-struct ReplicaRates {
-  double gather = 0, scatter = 0, reduce = 0;  // s, each byte of payload
-  int64_t replicas = 1;
-  int stream = 0;
-};
-struct ReplicaMoves {
-  const ReplicaTraffic* traffic = nullptr;
-  ReplicaRates rates;
-};
 Bound layer_bound(const LayerProfile& profile, ProfileKind kind, const Candidate& candidate,
                   const std::vector<int>& chunks, int64_t microbatches, const ReplicaMoves& moves, double limit,
                   const MachinePrices& prices, ScheduleOrders& orders);
