@@ -141,17 +141,17 @@ Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, bool wh
   plan.ranks_per_host = ranks_per_host(plan.machine, prices.machine().topology());
   plan.threads_per_rank = prices.machine().threads_per_rank();
   // As written, the machine has no say in what runs where.
-  const Machine& cut_for = plan.as_written ? reference_host() : plan.machine;
+  const std::vector<int> layers = layers_of_chunks(forward, plan.as_written ? reference_host() : plan.machine);
   WrittenTraining written = write_training(
       run,
       [&](const std::set<std::string>& kept) {
-        return std::make_shared<const TrainingGraph>(build_training(run, *forward.graph, cut_for, kept));
+        return std::make_shared<const TrainingGraph>(build_training(run, *forward.graph, layers, kept));
       },
       pass, stop);
   plan.graph = std::shared_ptr<const Graph>(written.training, &written.training->graph);
   const Graph& graph = *plan.graph;
   prices.use_graph(graph);
-  const StagedOps staged = staged_ops(run, graph, written.training->layers);
+  const StagedOps staged = staged_ops(run, graph, layers);
   const ResolvedPins& resolved = written.resolved;
   const Pins& pins = resolved.pins;
   LayoutProblem problem{graph, mesh, pins.layouts, prices, std::move(written.placed.placements)};
@@ -186,7 +186,7 @@ Plan plan_graph(const PlanRequest& request, const ForwardGraph& forward, bool wh
     hold();
     return plan;
   }
-  plan.pipeline = pipeline_plan(run, staged, written.training->layers, laid_out);
+  plan.pipeline = pipeline_plan(run, staged, layers, laid_out);
   plan.totals = total(plan.pipeline.totals, laid_out.seconds);
   if (!plan.as_written) plan.priced_seconds = {laid_out.priced_seconds, laid_out.priced_as_written};
   plan.program = std::move(lowered.program);
@@ -263,7 +263,8 @@ std::vector<Error> validate(const RunConfig& config) { return all_errors(build_f
 std::vector<Error> config_warnings(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);
   if (!forward.run.errors.empty()) return {};
-  const Graph graph = build_training(forward.run, std::move(*forward.graph), reference_host()).graph;
+  const std::vector<int> layers = layers_of_chunks(forward, reference_host());
+  const Graph graph = build_training(forward.run, std::move(*forward.graph), layers).graph;
   std::vector<Error> warnings =
       resolve_run_specs(config.sharding, *forward.run.mesh, spec_targets(graph).targets).warnings;
   append(warnings, notes(forward.run, graph));

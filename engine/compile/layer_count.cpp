@@ -23,8 +23,7 @@ std::vector<int> layers_of_chunks(const PlanRequest& request) {
   if (!check_pipeline(config, *forward.run.mesh, *forward.graph).empty()) return {};
   // As written, the machine has no say in what runs where.
   const bool is_written = config.sharding.mode == LayoutMode::as_written;
-  return layers_of_chunks(config.pipeline, forward.run.pipeline, *forward.graph,
-                          is_written ? reference_host() : request.machine);
+  return layers_of_chunks(forward, is_written ? reference_host() : request.machine);
 }
 
 }  // namespace shardscope

@@ -166,7 +166,7 @@ std::vector<Error> optimizer_notes(const ResolvedRun& run, const Graph& graph) {
 }
 
 ForwardGraph build_forward(const RunConfig& config) {
-  ForwardGraph result{resolve_run(config), std::nullopt};
+  ForwardGraph result{resolve_run(config), {}, {}};
   ResolvedRun& run = result.run;
   std::vector<Error>& errors = run.errors;
   if (!run.may_build) {
@@ -176,7 +176,10 @@ ForwardGraph build_forward(const RunConfig& config) {
   try {
     result.graph = run.model->build(run.model_options, model_context(run));
     if (run.mesh && run.batch_known) run.split = token_split(config, *run.mesh, *result.graph);
-    if (run.split.blocks != TokenBlocks{}) result.graph = run.model->build(run.model_options, model_context(run));
+    if (run.split.blocks != TokenBlocks{}) {
+      result.of_one_block = std::move(result.graph);
+      result.graph = run.model->build(run.model_options, model_context(run));
+    }
   } catch (const Failure& failure) {
     append(errors, failure.errors());
     return result;
@@ -194,13 +197,18 @@ ForwardGraph build_forward(const RunConfig& config) {
   return result;
 }
 
+std::vector<int> layers_of_chunks(const ForwardGraph& forward, const Machine& machine) {
+  const ResolvedRun& run = forward.run;
+  return layers_of_chunks(run.config->pipeline, run.pipeline, forward.of_one_block ? *forward.of_one_block : *forward.graph, machine);
+}
+
 std::vector<ForwardGraph> build_alternatives(const ForwardGraph& forward) {
   const ResolvedRun& run = forward.run;
   if (!run.model->alternatives) return {};
   const ModelContext context = model_context(run);
   std::vector<ForwardGraph> others;
   for (OptionList& options : run.model->alternatives(run.model_options, context)) {
-    ForwardGraph& other = others.emplace_back(ForwardGraph{run, run.model->build(options, context)});
+    ForwardGraph& other = others.emplace_back(ForwardGraph{run, run.model->build(options, context), forward.of_one_block});
     other.run.model_options = std::move(options);
   }
   return others;
@@ -273,12 +281,11 @@ ResolvedSpecs resolve_run_specs(ShardingConfig sharding, const StagedMesh& mesh,
   return resolve_specs(sharding, mesh.of_a_stage, targets);
 }
 
-TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machine& machine,
+TrainingGraph build_training(const ResolvedRun& run, Graph forward, const std::vector<int>& layers,
                              const std::set<std::string>& kept) {
-  TrainingGraph training{std::move(forward), {}, {}, {}, {}};
+  TrainingGraph training{std::move(forward), {}, {}, {}};
   Graph& graph = training.graph;
-  training.layers = layers_of_chunks(run.config->pipeline, run.pipeline, graph, machine);
-  const bool pipelined = training.layers.size() > 1;
+  const bool pipelined = layers.size() > 1;
   const int64_t microbatches = run.pipeline.microbatches;
   const ValueId loss = run.optimizer ? graph.outputs.at("loss") : no_id;
   // Metrics and gradients are means over the microbatches, counts are sums.
@@ -307,10 +314,10 @@ TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machin
   store();
   if (microbatches > 1 || pipelined) {
     const StackMemory held = chosen_stack(run.config->stack).memory;
-    accumulate_gradients(graph, share, training.layers, held.gradients_until_backward_ends);
+    accumulate_gradients(graph, share, layers, held.gradients_until_backward_ends);
   }
-  std::vector<bool> again = recomputed_values(graph, run.config->schedule, training.layers);
-  for (OpId op : recomputed_casts(graph, kept, again, training.layers)) {
+  std::vector<bool> again = recomputed_values(graph, run.config->schedule, layers);
+  for (OpId op : recomputed_casts(graph, kept, again, layers)) {
     again[graph.ops[op].outputs[0]] = true;
     training.recomputed_casts.insert(graph.ops[op].name);
   }

@@ -19,8 +19,12 @@ namespace shardscope {
 struct ForwardGraph {
   ResolvedRun run;
   std::optional<Graph> graph;
+  std::optional<Graph> of_one_block;  // the same with its tokens in one block, where they are in several
 };
 ForwardGraph build_forward(const RunConfig& config);
+// Layers of each chunk of its pipeline (plan/stages.h), cut for this machine. Tokens count in one block: so the model
+// and the rows of a microbatch decide, not how these are split.
+std::vector<int> layers_of_chunks(const ForwardGraph& forward, const Machine& machine);
 // Of one without faults: the same with what the model's options leave to the machine decided otherwise
 // (ModelDefinition::alternatives).
 std::vector<ForwardGraph> build_alternatives(const ForwardGraph& forward);
@@ -49,11 +53,10 @@ struct TrainingGraph {
   Graph graph;
   SpecTargets arrays;                      // of the graph
   std::vector<ValueId> cotangents;         // per forward value; no_id where it has none
-  std::vector<int> layers;                 // of each chunk of a pipeline
   std::set<std::string> recomputed_casts;  // names of forward ops (see recomputed_ops.h)
 };
-// Layers are cut into chunks for this machine. `kept`: names of forward ops that recomputed_casts() leaves out.
-TrainingGraph build_training(const ResolvedRun& run, Graph forward, const Machine& machine,
+// `layers`: of each chunk of a pipeline. `kept`: names of forward ops that recomputed_casts() leaves out.
+TrainingGraph build_training(const ResolvedRun& run, Graph forward, const std::vector<int>& layers,
                              const std::set<std::string>& kept = {});
 
 }  // namespace shardscope

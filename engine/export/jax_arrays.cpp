@@ -25,7 +25,8 @@ JaxArrays jax_arrays(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);
   if (!forward.run.errors.empty()) throw Failure(std::move(forward.run.errors));
   JaxArrays result{*forward.run.mesh, forward.run.data, forward.run.model_options, {}};
-  const TrainingGraph training = build_training(forward.run, std::move(*forward.graph), reference_host());
+  const std::vector<int> layers = layers_of_chunks(forward, reference_host());
+  const TrainingGraph training = build_training(forward.run, std::move(*forward.graph), layers);
   SpecTargets targets = spec_targets(training.graph);
   for (size_t i = 0; i < targets.targets.size(); ++i) {
     SpecTarget& target = targets.targets[i];

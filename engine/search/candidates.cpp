@@ -119,14 +119,21 @@ class Enumeration {
       if ((sequence && !may_split) || (has_effect && !allows("sequence_parallel", sequence ? "true" : "false")))
         continue;
       strategy_.sequence_parallel = sequence;
-      const bool has_replicas = strategy_.data > 1 && strategy_.fsdp == 1 && limits_.recompute.size() > 1;
-      for (int64_t stage : numbers("zero", has_replicas ? std::vector<int64_t>{0, 1, 2} : std::vector<int64_t>{0})) {
+      for (int64_t stage : numbers("zero", zero_stages())) {
         strategy_.zero = stage;
         choose_stages();
       }
     }
     strategy_.sequence_parallel = false;
     strategy_.zero = 0;
+  }
+
+  std::vector<int64_t> zero_stages() const {
+    const bool trains = limits_.recompute.size() > 1;
+    if (!trains || !has_zero_stages(strategy_)) return {0};
+    const bool differs_from_fsdp = strategy_.context > 1 && strategy_.expert == 1;
+    if (differs_from_fsdp || fixed_.contains("zero")) return {0, 1, 2, 3};
+    return {0, 1, 2};
   }
 
   void choose_stages() {
@@ -198,6 +205,8 @@ bool divides_all(int64_t degree, const std::vector<int64_t>& sizes) {
   if (sizes.empty()) return degree == 1;
   return std::ranges::all_of(sizes, [&](int64_t size) { return size % degree == 0; });
 }
+
+bool has_zero_stages(const StrategyConfig& s) { return s.data * s.expert * s.context > 1 && s.fsdp == 1; }
 
 const std::vector<std::string>& strategy_schedules() {
   static const std::vector<std::string> schedules = [] {
@@ -282,8 +291,7 @@ void fix(FixedNumbers& fixed, const std::string& text) {
     if (key == mode_key && value != "as_written" && value != "fastest") fail(value, "as_written or fastest");
     if (is_word || key == "sequence_parallel" || key == mode_key) continue;
     const std::optional<int64_t> number = number_of<int64_t>(value);
-    if (key == "zero" && number == 3) fail("zero 3 splits parameters over replicas, which is fsdp", "such as fsdp=8");
-    if (key == "zero" && !(number >= 0 && number <= 2)) fail("there is no stage '" + value + "' of ZeRO", "0, 1 or 2");
+    if (key == "zero" && !(number >= 0 && number <= 3)) fail("there is no stage '" + value + "' of ZeRO", "0 to 3");
     if (key != "zero" && !(number >= 1)) fail("'" + value + "' is no such number", "1, 2, ...");
     value = std::to_string(*number);
   }

@@ -39,6 +39,9 @@ void refuse_fixed(const ModelLimits& limits, int64_t devices, const FixedNumbers
 
 bool divides_all(int64_t degree, const std::vector<int64_t>& sizes);  // none: only 1 does
 
+// Whether ZeRO splits anything: over data, expert and context.
+bool has_zero_stages(const StrategyConfig& strategy);
+
 struct Candidate {
   StrategyConfig strategy;
   LayoutMode mode = LayoutMode::as_written;
@@ -50,7 +53,8 @@ struct Candidate {
 //     tensor divides heads and mlp, context the length, expert the experts; pipeline is at most the layers; data x fsdp
 //     x expert divides the batch
 //   sequence_parallel   false; true with tensor parallelism, where context x tensor divides the length
-//   zero                0; 1, 2 with replicas and without fsdp (3 is fsdp)
+//   zero                0; 1, 2 with replicas (data, expert or context) and without fsdp; 3 with a context (over data
+//                       alone it is fsdp), or where it is fixed
 //   virtual_stages      1; with a pipeline also those of which the layers are a multiple; pipeline_schedule
 //                       1f1b, and of one chunk gpipe and zero_bubble
 //   microbatch_size     divisors of the sequences of a replica, with which the schedule can be

@@ -34,13 +34,13 @@ namespace shardscope {
 // simulated_items runs): a stage works on all microbatches, after the first message has passed the stages before it,
 // and before the last, where the schedule ends with it, has passed them back.
 //
-// Replicas. With fsdp each run of a task gathers the parameters of its layers, for forward and again for backward, and
-// with it or ZeRO 2 backward sums each gradient to the part of a replica. Else an update of several microbatches sums
-// them, and with ZeRO gathers the parameters. What a task moves so is as of two replicas. For ZeRO puts replicas on the
-// largest of the dimensions that they divide (zero_split.h): where an even number of them divides the dimension that
-// two are put on, it is put there too, since what it divides two do. Layouts as written follow from which dimensions
-// are split, not into how many parts, and the payload of a gather is the array behind it, that of a sum the array
-// before it, whatever their number; of a whole sum it is the array. But an op moves what is fewer bytes
+// Replicas. With fsdp or ZeRO 3 each run of a task gathers the parameters of its layers, for forward and again for
+// backward, and with these or ZeRO 2 backward sums each gradient to the part of a replica. Else an update of several
+// microbatches sums them, and with ZeRO gathers the parameters. What a task moves so is as of two replicas. For ZeRO
+// puts replicas on the largest of the dimensions that they divide (zero_split.h): where an even number of them divides
+// the dimension that two are put on, it is put there too, since what it divides two do. Layouts as written follow from
+// which dimensions are split, not into how many parts, and the payload of a gather is the array behind it, that of a
+// sum the array before it, whatever their number; of a whole sum it is the array. But an op moves what is fewer bytes
 // (written_placement.h): in the place of a parameter or its gradient, one of the arrays that it meets, which then goes
 // to or comes from all replicas (parameter_tokens.h). A parameter that is less than each of these is moved for certain.
 // Of others that meet one array, q, k and v say, a move of that may serve all, in backward their gradients too: so in
@@ -57,7 +57,7 @@ namespace shardscope {
 //
 // Undivided. Tensor and expert degrees split what one device of a replica computes, moves and holds into equal parts,
 // at most as many as there are devices: each takes at least its part of what the undivided profile says. What these
-// degrees exchange counts for nothing.
+// degrees exchange counts for nothing. Of long rings it is derived: longer_ring.h.
 //
 // Memory: memory_bound.h.
 inline constexpr int64_t simulated_items = 131072;

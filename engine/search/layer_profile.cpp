@@ -16,6 +16,7 @@
 #include "engine/plan/blocking_groups.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/stages.h"
+#include "engine/search/longer_ring.h"
 #include "engine/search/network_parts.h"
 #include "engine/search/parameter_tokens.h"
 #include "engine/search/whole_step.h"
@@ -82,7 +83,7 @@ LayerProfiles::LayerProfiles(const RunConfig& config, const Machine& machine)
       base_(resolve_run(base_config_)) {
   rows_ = base_.microbatch_rows;
   if (!base_.errors.empty()) throw Failure(base_.errors);
-  const ShortenedGraph& graph = shortened(base_, {}).graph;
+  const ShortenedGraph& graph = shortened(base_, {});
   has_experts_ = shardscope::has_experts(graph.graph);
   layers_ = graph.layers;
   for (const EqualLayers& layers : layers_) {
@@ -111,7 +112,7 @@ std::string LayerProfiles::key_of(const Candidate& candidate, ProfileKind kind) 
   return key + fmt::format(" {} {} {} {} {}", s.data, s.fsdp, s.zero, s.pipeline, order_on_links(s, machine_.levels));
 }
 
-const LayerProfiles::Shortened& LayerProfiles::shortened(const ResolvedRun& run, const TokenBlocks& blocks) {
+const ShortenedGraph& LayerProfiles::shortened(const ResolvedRun& run, const TokenBlocks& blocks) {
   const std::string key = fmt::format("{} {} {} {}", run.microbatch_rows, blocks.batch, blocks.length, blocks.experts);
   {
     const std::lock_guard lock(mutex_);
@@ -121,15 +122,14 @@ const LayerProfiles::Shortened& LayerProfiles::shortened(const ResolvedRun& run,
   ModelContext context{run.microbatch_rows, config_.deterministic, config_.seed, run.sequence_length};
   context.blocks = blocks;
   context.layers = kept_layers_;
-  auto made = std::make_unique<Shortened>();
-  made->graph = shorten(run.model->build(run.model_options, context));
-  if (is_of_kept_layers(made->graph)) {
-    made->graph.layers = layers_;
-  } else if (!layers_.empty() && made->graph.layers.back().end() != layers_.back().end()) {
+  auto made = std::make_unique<ShortenedGraph>();
+  *made = shorten(run.model->build(run.model_options, context));
+  if (is_of_kept_layers(*made)) {
+    made->layers = layers_;
+  } else if (!layers_.empty() && made->layers.back().end() != layers_.back().end()) {
     context.layers.clear();
-    made->graph = shorten(run.model->build(run.model_options, context));
+    *made = shorten(run.model->build(run.model_options, context));
   }
-  made->layer_seconds = layer_seconds(made->graph.graph, made->graph.layers, reference_host());
   const std::lock_guard lock(mutex_);
   return *shortened_.try_emplace(key, std::move(made)).first->second;
 }
@@ -146,8 +146,9 @@ std::shared_ptr<const TrainingGraph> LayerProfiles::training(const ResolvedRun& 
     const std::lock_guard lock(mutex_);
     if (const auto at = trainings_.find(key); at != trainings_.end()) return at->second;
   }
-  auto made = std::make_shared<const TrainingGraph>(
-      build_training(run, shortened(run, blocks).graph.graph, reference_host(), kept));
+  const Graph& forward = shortened(run, blocks).graph;
+  const std::vector<int> layers = layers_of_chunks(run.config->pipeline, run.pipeline, forward, reference_host());
+  auto made = std::make_shared<const TrainingGraph>(build_training(run, forward, layers, kept));
   const std::lock_guard lock(mutex_);
   if (trainings_.size() >= most_kept) trainings_.clear();
   return trainings_.try_emplace(key, std::move(made)).first->second;
@@ -185,7 +186,32 @@ const LayerProfile* LayerProfiles::of(const Candidate& candidate, ProfileKind ki
   if (candidate.mode != LayoutMode::as_written || !config_.mesh_devices.empty()) return nullptr;
   const std::string key = fmt::format("{} of {}", key_of(candidate, kind), static_cast<int>(kind));
   return once(profiles_, key,
-              [&] { return make(kind == ProfileKind::undivided ? without_division(candidate) : candidate, kind); });
+              [&] { return kind == ProfileKind::undivided ? make_undivided(candidate) : make(candidate, kind); });
+}
+
+std::optional<LayerProfile> LayerProfiles::make_undivided(Candidate candidate) {
+  candidate = without_division(std::move(candidate));
+  const int64_t blocks = candidate.strategy.context;
+  int64_t fewer = std::min(blocks, profiled_ring);
+  while (blocks % fewer != 0) --fewer;
+  if (fewer == blocks || fewer < 2) return make(candidate, ProfileKind::undivided);
+  Candidate of_fewer = candidate;
+  of_fewer.strategy.context = fewer;
+  const LayerProfile* ring = of(of_fewer, ProfileKind::undivided);
+  if (!ring || !ring->goes_round) return make(candidate, ProfileKind::undivided);
+  const auto placed = [&](int64_t count) {
+    const Mesh mesh({{"context", count}});
+    return prices(mesh, 0)->place(mesh, {0});
+  };
+  const GroupPlacement shorter = placed(fewer), longer = placed(blocks);
+  double slower = 1;
+  for (const InstructionKind kind :
+       {InstructionKind::all_gather, InstructionKind::all_reduce, InstructionKind::reduce_scatter,
+        InstructionKind::all_to_all, InstructionKind::collective_permute}) {
+    const double seconds = least_seconds_per_byte(kind, shorter, machine_);
+    if (seconds > 0) slower = std::min(slower, least_seconds_per_byte(kind, longer, machine_) / seconds);
+  }
+  return with_longer_ring(*ring, fewer, static_cast<double>(blocks / fewer), slower);
 }
 
 const ReplicaTraffic* LayerProfiles::traffic_of(const Candidate& candidate) {
@@ -202,13 +228,13 @@ std::vector<int> LayerProfiles::chunks_of(const Candidate& candidate) {
   const int64_t parts = s.pipeline * s.virtual_stages;
   if (std::ssize(config_.pipeline.layers) == parts)
     return {config_.pipeline.layers.begin(), config_.pipeline.layers.end()};
-  CutKey cut{s.microbatch_size * s.replicas()};
-  if (has_experts_) cut = {cut[0], s.expert, s.context, s.data * s.fsdp};
-  const std::vector<int>* chunks = once(chunks_, {cut, parts}, [&]() -> std::vector<int> {
-    const std::vector<double>* seconds = once(layer_seconds_, cut, [&] {
-      const RunConfig config = with_strategy(config_, s);
-      const ResolvedRun run = run_with(config, cut[0]);
-      return shortened(run, run.split.blocks).layer_seconds;
+  const int64_t rows = s.microbatch_size * s.replicas();
+  const std::vector<int>* chunks = once(chunks_, {rows, parts}, [&]() -> std::vector<int> {
+    const std::vector<double>* seconds = once(layer_seconds_, rows, [&] {
+      ResolvedRun run = base_;
+      run.microbatch_rows = rows;
+      const ShortenedGraph& of = shortened(run, {});
+      return layer_seconds(of.graph, of.layers, reference_host());
     });
     if (!seconds || parts > std::ssize(*seconds)) return {};
     return balanced_layers(*seconds, static_cast<int>(parts));
@@ -222,7 +248,7 @@ ResolvedRun LayerProfiles::run_with(const RunConfig& config, int64_t rows) {
   run.mesh = staged_mesh(config.pipeline, Mesh(config.mesh_axes));
   run.pipeline = pipeline_shape(config, *run.mesh);
   run.microbatch_rows = rows;
-  run.split = token_split(config, *run.mesh, shortened(base_, {}).graph.graph);
+  run.split = token_split(config, *run.mesh, shortened(base_, {}).graph);
   return run;
 }
 
@@ -266,7 +292,7 @@ LayerProfiles::LoweredStep LayerProfiles::lowered(const Candidate& candidate, St
   ResolvedRun run = run_with(config, config.strategy->microbatch_size * config.strategy->replicas());
   // A graph as pipelines have it, of which one stage has all.
   if (candidate.strategy.pipeline > 1) run.pipeline.stages = 2;
-  step.layers = shortened(run, run.split.blocks).graph.layers;
+  step.layers = shortened(run, run.split.blocks).layers;
   Passes pass{{}};
   step.written = write_training(run, [&](const std::set<std::string>& kept) { return training(run, kept); }, pass, {});
   const Graph& graph = step.graph();
@@ -319,6 +345,7 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, Prof
   LayerProfile profile;
   profile.layers = step.layers;
   profile.has_experts = has_experts_;
+  profile.goes_round = goes_round(graph);
   profile.runs_here = stack.runs_here();
   profile.rows = is_ideal ? rows_ : candidate.strategy.microbatch_size;
   for (const Op& op : graph.ops) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -43,6 +42,7 @@ inline bool is_of_all_sizes(ProfileKind kind) { return kind <= ProfileKind::prop
 struct LayerProfile {
   std::vector<EqualLayers> layers;
   bool has_experts = false;
+  bool goes_round = false;  // longer_ring.h
   int kept = 0;  // layers of the shortened network; part `kept` is what is before, part `kept` + 1 what is behind them
   std::vector<PartWork> begin, forward, backward, update;           // by part
   std::vector<PartWork> backward_of_inputs;                         // without gradients of parameters
@@ -100,15 +100,8 @@ class LayerProfiles {
   bool accumulates(const Candidate& candidate) const;         // gradients, over microbatches or for an update apart
 
  private:
-  struct Shortened {
-    ShortenedGraph graph;
-    std::vector<double> layer_seconds;  // of the whole network, on the machine that pipelines are cut for
-  };
-  // What decides seconds of layers: rows of all replicas; where there are experts their degree, parts of the length and
-  // replicas of experts.
-  using CutKey = std::array<int64_t, 4>;
   bool is_of_kept_layers(const ShortenedGraph& graph) const;
-  const Shortened& shortened(const ResolvedRun& run, const TokenBlocks& blocks);
+  const ShortenedGraph& shortened(const ResolvedRun& run, const TokenBlocks& blocks);
   std::shared_ptr<const TrainingGraph> training(const ResolvedRun& run, const std::set<std::string>& kept);
   // Of the machine where `parts` is 0; else of an ideal one for so many (whole_step.h).
   std::shared_ptr<const MachinePrices> prices(const Mesh& mesh, double parts);
@@ -116,6 +109,8 @@ class LayerProfiles {
   struct LoweredStep;
   LoweredStep lowered(const Candidate& candidate, StrategyConfig strategy, double parts);
   std::optional<LayerProfile> make(const Candidate& candidate, ProfileKind kind);
+  // Of one device of each replica and ring, by a shorter ring where that says enough.
+  std::optional<LayerProfile> make_undivided(Candidate candidate);
   std::optional<ReplicaTraffic> make_traffic(const Candidate& candidate);
   // What was made for a key; nothing where it cannot be.
   template <class Key, class Made>
@@ -132,11 +127,11 @@ class LayerProfiles {
   std::vector<EqualLayers> layers_;  // of the network
   std::vector<int> kept_layers_;     // of these, those that a shortened one has
   std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<Shortened>> shortened_;
+  std::map<std::string, std::unique_ptr<ShortenedGraph>> shortened_;
   std::map<std::string, std::shared_ptr<const TrainingGraph>> trainings_;          // some of them, the last
   std::map<std::pair<double, int>, std::shared_ptr<const MachinePrices>> prices_;  // by parts, number of devices
-  Once<CutKey, std::vector<double>> layer_seconds_;
-  Once<std::pair<CutKey, int64_t>, std::vector<int>> chunks_;  // by number of chunks
+  Once<int64_t, std::vector<double>> layer_seconds_;            // by rows of a microbatch of all replicas
+  Once<std::pair<int64_t, int64_t>, std::vector<int>> chunks_;  // by these, and number of chunks
   Once<std::string, LayerProfile> profiles_;
   Once<std::string, ReplicaTraffic> traffic_;
 };

@@ -38,7 +38,6 @@ DegreeChange degree_change(const StrategyConfig& a, const StrategyConfig& b) {
   return is_prime_ratio(from[0], to[0]) ? DegreeChange::one : DegreeChange::more;
 }
 
-bool has_zero_stage(const StrategyConfig& s) { return s.data > 1 && s.fsdp == 1; }
 bool has_order(const StrategyConfig& s) { return s.pipeline > 1 && s.data * s.fsdp > 1; }
 
 }  // namespace
@@ -54,7 +53,7 @@ bool is_single_change(const Candidate& one, const Candidate& other) {
   }
   changes += a.recompute != b.recompute;
   changes += one.mode != other.mode;
-  changes += a.zero != b.zero && has_zero_stage(a) && has_zero_stage(b);
+  changes += a.zero != b.zero && has_zero_stages(a) && has_zero_stages(b);
   changes += a.sequence_parallel != b.sequence_parallel && a.tensor > 1 && b.tensor > 1;
   changes += a.order.empty() != b.order.empty() && has_order(a) && has_order(b);
   if (a.pipeline > 1 && b.pipeline > 1) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "engine/search/candidates.h"
+
 namespace shardscope {
 
 namespace {
@@ -17,7 +19,7 @@ int64_t devices_of_node(const Machine& machine) {
 }
 
 bool is_usual(const StrategyConfig& s, const Machine& machine) {
-  const bool splits_states = s.pipeline == 1 ? s.data == 1 : s.fsdp == 1 && s.zero == (s.data > 1 ? 1 : 0);
+  const bool splits_states = s.pipeline == 1 ? s.data == 1 : s.fsdp == 1 && s.zero == (has_zero_stages(s) ? 1 : 0);
   return splits_states && s.tensor <= devices_of_node(machine) && s.sequence_parallel == (s.tensor > 1) &&
          s.context <= most_context && (s.pipeline_schedule == "1f1b" || s.pipeline_schedule == "zero_bubble") &&
          s.order.empty();

@@ -57,7 +57,9 @@ SearchForm::SearchForm(QWidget* parent)
   add_number("expert", tr("expert"), tr("Parts of the list of experts."));
   add_number("pipeline", tr("pipeline"), tr("Stages; each has a part of the layers."));
   add_number("virtual_stages", tr("virtual stages"), tr("Model chunks of each stage."));
-  add_number("zero", tr("ZeRO"), tr("Stage: 0 nothing, 1 optimizer state, 2 gradients too; 3 is fsdp."));
+  add_number("zero", tr("ZeRO"),
+             tr("Stage: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too, "
+                "which over data alone is fsdp."));
   add_number("microbatch_size", tr("microbatch"), tr("Sequences of one replica at a time."));
   add_words("recompute", tr("recompute"), tr("What backward recomputes: nothing, attention, or whole layers."),
             {{tr("any"), {}}, {tr("none"), {"none"}}, {tr("selective"), {"selective"}}, {tr("full"), {"full"}}});

@@ -244,8 +244,7 @@ class SearchTest : public QObject {
     row("tensor=x", "'x' is no such number");
     row("pipeline=3", "3 does not divide the 4 devices");
     row("microbatch_size=5", "5 does not divide batch");
-    row("zero=3", "which is fsdp");
-    row("zero=7", "no stage '7' of ZeRO (0, 1 or 2)");
+    row("zero=7", "no stage '7' of ZeRO (0 to 3)");
     row("recompute=bogus", "no recompute policy 'bogus'");
     row("recompute=ful", "did you mean 'full'?");
     row("pipeline_schedule=gpip", "did you mean 'gpipe'?");

@@ -135,6 +135,37 @@ class PipelineBoundTest : public QObject {
     }
   }
 
+  // What the undivided bound knows of them is derived from shorter ones.
+  void bounds_of_long_rings_are_below_their_plans_data() {
+    QTest::addColumn<QString>("model");
+    QTest::addColumn<QString>("fixed");
+    for (const char* model : {"llama-3.1-8b", "mixtral-8x7b"}) {
+      for (const char* rest : {"pipeline=1 tensor=1", "pipeline=2 tensor=1 pipeline_schedule=zero_bubble",
+                               "pipeline=2 tensor=2 pipeline_schedule=1f1b"}) {
+        for (const char* recompute : {"none", "full"}) {
+          QTest::addRow("%s, %s, %s", model, rest, recompute)
+              << model
+              << QString("context=32 fsdp=1 zero=1 virtual_stages=1 microbatch_size=1 recompute=%1 %2")
+                     .arg(recompute, rest);
+        }
+      }
+    }
+  }
+  void bounds_of_long_rings_are_below_their_plans() {
+    QFETCH(QString, model);
+    QFETCH(QString, fixed);
+    const SearchRequest request = published_request(
+        model.toStdString(), {"data.batch_size=64", "data.sequence_length=8192", "model.overrides.num_hidden_layers=4"},
+        128, fixed);
+    const Bounds bounds(request.plan, request.devices);
+    LayerBounds layers(request.plan, request.devices);
+    const std::vector<Candidate> all = candidates(model_limits(request.plan.config), request.devices, request.fixed);
+    QVERIFY(!all.empty());
+    const std::optional<Found> found = plan_candidate(request, all.front(), {});
+    QVERIFY(found);
+    check_bounds(request, bounds, layers, all.front(), *found);
+  }
+
   void bounds_of_experts_are_below_their_plans_data() {
     QTest::addColumn<QString>("model");
     QTest::addColumn<int>("devices");
@@ -199,13 +230,14 @@ class PipelineBoundTest : public QObject {
     QTest::newRow("zero 1") << "data=16 fsdp=1 zero=1 pipeline=1";
     QTest::newRow("all-reduce") << "data=16 fsdp=1 zero=0 pipeline=1";
     QTest::newRow("fsdp of a stage") << "data=1 fsdp=4 zero=0 pipeline=4 pipeline_schedule=zero_bubble";
+    QTest::newRow("zero 3 over data and a ring") << "data=8 context=2 fsdp=1 zero=3 pipeline=1";
     QTest::newRow("zero 1 of a stage") << "data=4 fsdp=1 zero=1 pipeline=4 pipeline_schedule=1f1b";
   }
   void bounds_count_what_replicas_move() {
     QFETCH(QString, fixed);
-    SearchRequest request =
-        published_request("llama-3.1-8b", {"data.batch_size=128", "data.sequence_length=8192"}, 16,
-                          fixed + " tensor=1 context=1 microbatch_size=1 recompute=none virtual_stages=1");
+    SearchRequest request = published_request("llama-3.1-8b", {"data.batch_size=128", "data.sequence_length=8192"}, 16,
+                                              fixed + " tensor=1 microbatch_size=1 recompute=none virtual_stages=1" +
+                                                  (fixed.contains("context") ? "" : " context=1"));
     for (Level& level : request.plan.machine.levels) level.bytes_per_second /= 256;
     check_tightness(request, {ProfileKind::proportional, ProfileKind::coarse}, 0.7);
   }

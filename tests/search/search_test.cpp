@@ -508,6 +508,25 @@ class SearchTest : public QObject {
     }
   }
 
+  // Over data alone stage 3 is fsdp; over a ring, too, a strategy of its own.
+  void stage_3_is_searched_where_it_differs_from_fsdp() {
+    const ModelLimits limits = model_limits(request_of("mixtral_tiny", "", 8).plan.config);
+    std::map<std::pair<bool, int64_t>, int> count;  // by whether there is a ring, and stage
+    for (const Candidate& one : candidates(limits, 8, {})) {
+      const StrategyConfig& s = one.strategy;
+      if (s.expert == 1) ++count[{s.context > 1, s.zero}];
+      QVERIFY(s.zero == 0 || (has_zero_stages(s) && s.fsdp == 1));
+    }
+    QCOMPARE((count[{false, 3}]), 0);
+    QVERIFY((count[{true, 3}]) > 0);
+    QCOMPARE((count[{true, 3}]), (count[{true, 1}]));
+    FixedNumbers fixed;
+    fix(fixed, "zero=3");
+    const std::vector<Candidate> of_stage = candidates(limits, 8, fixed);
+    QVERIFY(std::ranges::any_of(of_stage, [](const Candidate& one) { return one.strategy.data == 8; }));
+    QVERIFY(std::ranges::all_of(of_stage, [](const Candidate& one) { return one.strategy.zero == 3; }));
+  }
+
   void every_schedule_of_the_registry_is_searched() {
     ModelLimits limits = model_limits(request_of("llama_tiny", "", 4).plan.config);
     limits.layers = 8;
