@@ -80,6 +80,7 @@ void print_planned(const SearchRecord& record, const SearchResult& result) {
   struct Group {
     int planned = 0, listed = 0;
     double time = 0, memory = 0, least_time = 1, least_memory = 1;  // shares: sums, and the least
+    std::string of_least_memory;
   };
   std::map<std::string, Group> groups;
   for (const auto& [index, planned] : record.plans) {
@@ -96,12 +97,12 @@ void print_planned(const SearchRecord& record, const SearchResult& result) {
     group.time += time;
     group.memory += memory;
     group.least_time = std::min(group.least_time, time);
-    group.least_memory = std::min(group.least_memory, memory);
+    if (memory < group.least_memory) group.least_memory = memory, group.of_least_memory = text_of(planned->candidate);
   }
   fmt::print("planned, listed, shares of time and memory that bounds by own layers have in the mean, and the least\n");
   for (const auto& [name, g] : groups)
-    fmt::print("{} {:5} {:4}  {:.3f} {:.3f}  {:.3f} {:.3f}\n", name, g.planned, g.listed, g.time / g.planned,
-               g.memory / g.planned, g.least_time, g.least_memory);
+    fmt::print("{} {:5} {:4}  {:.3f} {:.3f}  {:.3f} {:.3f}  {}\n", name, g.planned, g.listed, g.time / g.planned,
+               g.memory / g.planned, g.least_time, g.least_memory, g.of_least_memory);
 }
 
 void print_shares(const SearchRequest& request, const std::vector<Found>& list) {

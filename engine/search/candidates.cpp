@@ -131,8 +131,8 @@ class Enumeration {
   std::vector<int64_t> zero_stages() const {
     const bool trains = limits_.recompute.size() > 1;
     if (!trains || !has_zero_stages(strategy_)) return {0};
-    const bool differs_from_fsdp = strategy_.context > 1 && strategy_.expert == 1;
-    if (differs_from_fsdp || fixed_.contains("zero")) return {0, 1, 2, 3};
+    const bool is_of_ring = strategy_.context > 1 && strategy_.expert == 1 && strategy_.pipeline == 1;
+    if (is_of_ring || fixed_.contains("zero")) return {0, 1, 2, 3};
     return {0, 1, 2};
   }
 

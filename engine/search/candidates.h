@@ -53,8 +53,8 @@ struct Candidate {
 //     tensor divides heads and mlp, context the length, expert the experts; pipeline is at most the layers; data x fsdp
 //     x expert divides the batch
 //   sequence_parallel   false; true with tensor parallelism, where context x tensor divides the length
-//   zero                0; 1, 2 with replicas (data, expert or context) and without fsdp; 3 with a context (over data
-//                       alone it is fsdp), or where it is fixed
+//   zero                0; 1, 2 with replicas (data, expert or context) and without fsdp; 3 with a context alone (over
+//                       data alone it is fsdp), or where it is fixed
 //   virtual_stages      1; with a pipeline also those of which the layers are a multiple; pipeline_schedule
 //                       1f1b, and of one chunk gpipe and zero_bubble
 //   microbatch_size     divisors of the sequences of a replica, with which the schedule can be

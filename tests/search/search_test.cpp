@@ -514,7 +514,8 @@ class SearchTest : public QObject {
     std::map<std::pair<bool, int64_t>, int> count;  // by whether there is a ring, and stage
     for (const Candidate& one : candidates(limits, 8, {})) {
       const StrategyConfig& s = one.strategy;
-      if (s.expert == 1) ++count[{s.context > 1, s.zero}];
+      if (s.expert == 1 && s.pipeline == 1) ++count[{s.context > 1, s.zero}];
+      QVERIFY(s.zero < 3 || (s.expert == 1 && s.pipeline == 1 && s.context > 1));
       QVERIFY(s.zero == 0 || (has_zero_stages(s) && s.fsdp == 1));
     }
     QCOMPARE((count[{false, 3}]), 0);
