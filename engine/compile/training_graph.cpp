@@ -199,7 +199,8 @@ ForwardGraph build_forward(const RunConfig& config) {
 
 std::vector<int> layers_of_chunks(const ForwardGraph& forward, const Machine& machine) {
   const ResolvedRun& run = forward.run;
-  return layers_of_chunks(run.config->pipeline, run.pipeline, forward.of_one_block ? *forward.of_one_block : *forward.graph, machine);
+  return layers_of_chunks(run.config->pipeline, run.pipeline,
+                          forward.of_one_block ? *forward.of_one_block : *forward.graph, machine);
 }
 
 std::vector<ForwardGraph> build_alternatives(const ForwardGraph& forward) {
@@ -208,7 +209,8 @@ std::vector<ForwardGraph> build_alternatives(const ForwardGraph& forward) {
   const ModelContext context = model_context(run);
   std::vector<ForwardGraph> others;
   for (OptionList& options : run.model->alternatives(run.model_options, context)) {
-    ForwardGraph& other = others.emplace_back(ForwardGraph{run, run.model->build(options, context), forward.of_one_block});
+    ForwardGraph& other =
+        others.emplace_back(ForwardGraph{run, run.model->build(options, context), forward.of_one_block});
     other.run.model_options = std::move(options);
   }
   return others;

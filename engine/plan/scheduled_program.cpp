@@ -7,15 +7,14 @@
 
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/overlap_schedule.h"
-#include "engine/simulate/simulation_totals.h"
 
 namespace shardscope {
 
 namespace {
 
-Simulation simulated(const Program& program, const ScheduleProblem& problem) {
-  const auto run = problem.totals_only ? simulate_totals : simulate;
-  return run(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds, problem.streams);
+Simulation simulated(Program& program, const ScheduleProblem& problem) {
+  return simulate_with_room(program, problem.graph, problem.mesh, program.main().purpose, problem.seconds,
+                            problem.streams, problem.totals_only);
 }
 
 std::vector<ArenaLayout> arenas_of(const Program& program, const ScheduleProblem& problem) {
@@ -27,18 +26,17 @@ std::vector<ArenaLayout> arenas_of(const Program& program, const ScheduleProblem
 }
 
 // Those who want totals alone make many plans at a time, and others wait for one, so that its memory is planned
-// meanwhile. Nothing where it takes `limit` seconds or more.
+// meanwhile, where that needs no room of channels. Nothing where it takes `limit` seconds or more.
 std::optional<ScheduledProgram> overlapped(Program& program, const ScheduleProblem& problem, double limit) {
-  size_channels(program, problem.graph, problem.mesh, problem.seconds, problem.streams);
   std::future<Simulation> simulation;
   std::vector<ArenaLayout> arenas;
-  if (!problem.totals_only) {
+  if (!problem.totals_only && program.channels.empty()) {
     simulation = std::async(std::launch::async, [&] { return simulated(program, problem); });
     arenas = arenas_of(program, problem);
   }
   Simulation known = simulation.valid() ? simulation.get() : simulated(program, problem);
   if (known.seconds >= limit) return {};
-  if (problem.totals_only) arenas = arenas_of(program, problem);
+  if (arenas.empty()) arenas = arenas_of(program, problem);
   return ScheduledProgram{std::move(arenas), std::move(known)};
 }
 
@@ -46,9 +44,8 @@ std::optional<ScheduledProgram> overlapped(Program& program, const ScheduleProbl
 class Blocking {
  public:
   Blocking(Program& program, const ScheduleProblem& problem) : program_(program), problem_(problem) {
-    size_channels(program, problem.graph, problem.mesh, problem.seconds, problem.streams);
-    channels_ = program.channels;
     simulation_ = simulated(program, problem);
+    channels_ = program.channels;
   }
 
   double seconds() const { return simulation_.seconds; }

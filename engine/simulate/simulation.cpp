@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "engine/base/error.h"
 #include "engine/program/program_text.h"
@@ -57,10 +58,10 @@ class Simulator {
 
   // The most messages of a channel that were on their way at a time; after run().
   int most_under_way(int channel) const {
-    const auto& [sent, taken] = channels_[channel];
+    const auto& [begun, sent, taken] = channels_[channel];
     size_t most = 0;
     for (size_t i = 0, gone = 0; i < sent.size(); ++i) {
-      while (gone < i && taken[gone] <= sent[i]) ++gone;
+      while (gone < i && taken[gone] <= begun[i]) ++gone;
       most = std::max(most, i + 1 - gone);
     }
     return static_cast<int>(most);
@@ -96,9 +97,9 @@ class Simulator {
     return true;
   }
 
-  // When each message was there, and when it was taken.
+  // When each message was begun to be sent, when it was there, and when it was taken.
   struct Messages {
-    std::vector<double> sent, taken;
+    std::vector<double> begun, sent, taken;
   };
   struct Turn {
     size_t run = 0;
@@ -166,6 +167,7 @@ class Simulator {
         clock.await(span.end);
         untaken_[static_cast<size_t>(stage)].emplace_back(next.channel, messages->sent.size());
       }
+      messages->begun.push_back(span.start);
       messages->sent.push_back(span.end);
     }
     if (next.kind == Step::receive) messages->taken.push_back(span.end);
@@ -247,19 +249,24 @@ Simulation simulate_totals(const Program& program, const Graph& graph, const Mes
   return Simulator(program, graph, mesh, purpose, seconds, streams, false).run();
 }
 
-void size_channels(Program& program, const Graph& graph, const Mesh& mesh, const InstructionTable<double>& seconds,
-                   const Streams& streams) {
-  if (program.channels.empty()) return;
+Simulation simulate_with_room(Program& program, const Graph& graph, const Mesh& mesh, Purpose purpose,
+                              const InstructionTable<double>& seconds, const Streams& streams, bool totals_only) {
   for (StageChannel& channel : program.channels) channel.capacity = 1;
-  for (Purpose purpose : {Purpose::train_step, Purpose::evaluate}) {
-    if (!program.find(purpose)) continue;
-    Simulator simulator(program, graph, mesh, purpose, seconds, streams, false, true);
-    simulator.run();
+  std::optional<Simulation> known;
+  for (Purpose each : {Purpose::train_step, Purpose::evaluate}) {
+    if (program.channels.empty() || !program.find(each)) continue;
+    // Messages that block are waited for, whatever room there is.
+    const bool is_asked_for = each == purpose && !streams.blocking_messages;
+    Simulator simulator(program, graph, mesh, each, seconds, streams, is_asked_for && !totals_only, true);
+    Simulation made = simulator.run();
+    if (is_asked_for) known = std::move(made);
     for (size_t i = 0; i < program.channels.size(); ++i) {
       int& capacity = program.channels[i].capacity;
       capacity = std::max(capacity, simulator.most_under_way(static_cast<int>(i)));
     }
   }
+  if (known) return *std::move(known);
+  return (totals_only ? simulate_totals : simulate)(program, graph, mesh, purpose, seconds, streams);
 }
 
 void prove_no_deadlock(const Program& program, const Graph& graph, const Mesh& mesh) {

@@ -47,9 +47,10 @@ Simulation simulate(const Program& program, const Graph& graph, const Mesh& mesh
                     const InstructionTable<double>& seconds, const Streams& streams = {});
 
 // Gives each channel room for as many messages as are on their way at most where no send ever waits and instructions
-// take `seconds`: so no stage waits for a slower one to take what it has not asked for yet.
-void size_channels(Program& program, const Graph& graph, const Mesh& mesh, const InstructionTable<double>& seconds,
-                   const Streams& streams = {});
+// take `seconds`: so no stage waits for a slower one to take what it has not asked for yet. The result is what
+// simulate() gives then; with `totals_only`, what simulate_totals() does.
+Simulation simulate_with_room(Program& program, const Graph& graph, const Mesh& mesh, Purpose purpose,
+                              const InstructionTable<double>& seconds, const Streams& streams, bool totals_only);
 
 // Throws like simulate() for each purpose of the program.
 void prove_no_deadlock(const Program& program, const Graph& graph, const Mesh& mesh);

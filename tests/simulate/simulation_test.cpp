@@ -56,14 +56,17 @@ double sum(const RandomProgram& one, bool with_collectives) {
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b)); }
 
-// A stage's work of one microbatch, forward and backward, in the order 1F1B; messages between neighbours take no time.
+// A stage's work of one microbatch, forward and backward, in the order 1F1B, and its messages to neighbours.
 struct Chain {
   Program program;
   Graph graph;
   Mesh mesh{{{"stage", 1}}};
   InstructionTable<double> seconds;
 
-  Chain(int stages, int microbatches, double forward, double backward) {
+  double message = 0;  // s of each send
+
+  Chain(int stages, int microbatches, double forward, double backward, double message_seconds = 0)
+      : message(message_seconds) {
     program.stages = stages;
     for (int stage = 0; stage + 1 < stages; ++stage) {
       program.channels.push_back({stage, stage + 1, 0, stages});
@@ -100,7 +103,7 @@ struct Chain {
     };
     if (from >= 0) add(instruction_of(InstructionKind::receive, {}, from), 0);
     add({Phase::forward, no_id, Compute{}}, took);
-    if (to >= 0) add(instruction_of(InstructionKind::send, {}, to), 0);
+    if (to >= 0) add(instruction_of(InstructionKind::send, {}, to), message);
     program.tasks.push_back(std::move(task));
   }
 };
@@ -136,6 +139,36 @@ class SimulationTest : public QObject {
       for (bool may_overlap : {false, true})
         QVERIFY(near(simulated(one, two_levels(may_overlap, 1.5)).seconds, sum(one, false)));
     }
+  }
+
+  void no_send_waits_for_room_that_was_made() {
+    std::mt19937 random(4);
+    const auto seconds = [&] { return std::ldexp(1.0, static_cast<int>(random() % 6)); };
+    int larger = 0;
+    for (int round = 0; round < rounds; ++round) {
+      const int stages = 2 + static_cast<int>(random() % 4), microbatches = 1 + static_cast<int>(random() % 8);
+      Chain chain(stages, microbatches, seconds(), seconds(), random() % 2 ? seconds() : 0);
+      for (std::vector<double>& task : chain.seconds.tasks) {
+        for (double& each : task) each *= 1 + static_cast<double>(random() % 3);
+      }
+      for (bool blocking : {false, true}) {
+        Streams streams;
+        streams.blocking_messages = blocking;
+        const Simulation made = simulate_with_room(chain.program, chain.graph, chain.mesh, Purpose::train_step,
+                                                   chain.seconds, streams, false);
+        const Simulation again =
+            simulate(chain.program, chain.graph, chain.mesh, Purpose::train_step, chain.seconds, streams);
+        QCOMPARE(made.seconds, again.seconds);
+        QCOMPARE(made.bubble, again.bubble);
+        for (size_t stage = 0; stage < made.stages.size(); ++stage) {
+          const auto &one = made.stages[stage], &other = again.stages[stage];
+          QVERIFY(std::ranges::equal(
+              one, other, [](const auto& a, const auto& b) { return a.start == b.start && a.end == b.end; }));
+        }
+      }
+      for (const StageChannel& channel : chain.program.channels) larger += channel.capacity > 1;
+    }
+    QVERIFY(larger > rounds / 4);
   }
 
   // Neighbours meet where one has gone forward and the other backward: where messages take no time, none waits then.
