@@ -48,7 +48,7 @@ void check_mesh_axes(const JsonNode& node, const RunConfig& config, FaultList& f
 RunConfig read_run_document(const JsonNode& document, const std::string& file_name, std::vector<Error>& errors) {
   FaultList faults(file_name, errors);
   if (document.is(Kind::object)) faults.check_repeated_keys(document, "");
-  const bool has_strategy = member_of(document, "strategy");
+  const bool has_strategy = find_meant(document, "strategy", keys_of(run_type(true).schema));
   RunConfig config = run_type(has_strategy).read(document, "", faults).value_or(RunConfig());
   const auto is_read = [&](const char* place) {
     return std::ranges::none_of(errors, [&](const Error& error) { return is_inside(error.place.path, place); });
