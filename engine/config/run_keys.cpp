@@ -1,5 +1,7 @@
 #include "engine/config/run_keys.h"
 
+#include <fmt/ranges.h>
+
 #include <limits>
 
 #include "engine/config/run_file_keys.h"
@@ -156,8 +158,8 @@ const JsonType<ScheduleConfig>& schedule_type() {
                    "add up, and the update runs once. Dropout and losses are those of the whole batch.")
           .written(
               "rematerialise", &ScheduleConfig::rematerialise,
-              names(R"("none", "full", "attention", "mlp", a pattern of names of ops such as "**/gelu", )"
-                    "or a list of these"),
+              names(fmt::format(R"("{}", a pattern of names of ops such as "**/gelu", or a list of these)",
+                                fmt::join(run_file::rematerialise_policies(), R"(", ")"))),
               "Forward results that backward recomputes instead of keeping: `none`; `full`: all of a layer but "
               "what it passes on; `mlp`: that part of a layer; `attention`: scores, mask, softmax and weighted sum "
               "alone, of queries, keys and values that are kept, as Megatron's selective recomputation (saves memory "

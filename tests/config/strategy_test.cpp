@@ -6,6 +6,7 @@
 #include "engine/config/override.h"
 #include "engine/config/parse.h"
 #include "engine/config/run_document.h"
+#include "engine/config/run_file_keys.h"
 #include "engine/config/write.h"
 #include "engine/mesh/device_count.h"
 #include "tests/base/errors_of.h"
@@ -176,6 +177,15 @@ class StrategyTest : public QObject {
         const std::string text = whole ? print_json(to_whole_run_document(config)) : write_run_config(config);
         QVERIFY2(parse_run_config(text, "f.json") == config, text.c_str());
       }
+    }
+  }
+
+  void its_policies_of_recomputing_are_those_of_a_schedule() {
+    QCOMPARE(recompute_policies().size(), run_file::rematerialise_policies().size());
+    for (size_t i = 0; i < recompute_policies().size(); ++i) {
+      const std::string &own = recompute_policies()[i], &of_schedule = run_file::rematerialise_policies()[i];
+      QCOMPARE(config_of("{\"recompute\": \"" + own + "\"}").schedule.rematerialise, of_schedule);
+      QCOMPARE(recompute_of(of_schedule), own);
     }
   }
 

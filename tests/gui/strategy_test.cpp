@@ -197,6 +197,7 @@ class StrategyTest : public WindowCase {
 
   void the_strip_shows_what_the_schedule_recomputes() {
     const auto* box = bar().findChild<QComboBox*>("strategy_recompute");
+    for (const std::string& policy : recompute_policies()) QVERIFY(box->findData(qt(policy)) >= 0);
     for (const char* policy : {"mlp", "full", "**/ln1/**", "none"}) {
       set_rematerialisation(document(), policy);
       QCOMPARE(box->currentText(), QString("recompute %1").arg(policy));
