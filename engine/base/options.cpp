@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "engine/base/meant_name.h"
+
 namespace shardscope {
 
 namespace {
@@ -34,8 +36,12 @@ std::string to_string(const OptionValue& value) {
 
 OptionList resolve_options(const std::vector<OptionDefinition>& definitions, const OptionList& given,
                            const std::string& section, std::vector<Error>& errors) {
-  std::vector<std::string> names;
+  std::vector<std::string> names, keys;
   for (const OptionDefinition& definition : definitions) names.push_back(definition.name);
+  for (const auto& [key, value] : given) keys.push_back(key);
+  const auto is_misspelt = [&](const std::string& name) {
+    return std::ranges::any_of(keys, [&](const std::string& key) { return meant_name(key, names, keys) == name; });
+  };
   const auto is_in_open = [&](const std::string& key) {
     return std::ranges::any_of(definitions, [&](const OptionDefinition& definition) {
       return definition.is_open && key.starts_with(definition.name + ".");
@@ -83,7 +89,7 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
                           name_hint(*text, definition.choices)});
         value = definition.default_value;
       }
-    } else if (definition.required) {
+    } else if (definition.required && !is_misspelt(definition.name)) {
       errors.push_back({"missing_key", "missing key '" + definition.name + "'", place,
                         fmt::format("for example {}", to_string(definition.default_value))});
     }

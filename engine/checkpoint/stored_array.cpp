@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace shardscope {
@@ -12,43 +12,62 @@ namespace {
 
 constexpr uint64_t largest = INT64_MAX;
 
-// Throws at a key that its object has already. What is no JSON ends it. (nlohmann's callbacks would do, but take time
-// that grows with the square of an object's members.)
-class RepeatedKeys : public nlohmann::json_sax<nlohmann::json> {
+// Makes the value that a text says, as it is read. (nlohmann's callbacks see repeated keys, too, but take time that
+// grows with the square of an object's members.)
+class UniqueKeys : public nlohmann::json_sax<nlohmann::json> {
  public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(int64_t) override { return true; }
-  bool number_unsigned(uint64_t) override { return true; }
-  bool number_float(double, const std::string&) override { return true; }
-  bool string(std::string&) override { return true; }
-  bool binary(nlohmann::json::binary_t&) override { return true; }
-  bool start_object(size_t) override {
-    open_.emplace_back();
+  using Value = nlohmann::json;
+
+  Value value;
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool truth) override { return add(truth); }
+  bool number_integer(int64_t number) override { return add(number); }
+  bool number_unsigned(uint64_t number) override { return add(number); }
+  bool number_float(double number, const std::string&) override { return add(number); }
+  bool string(std::string& text) override { return add(std::move(text)); }
+  bool binary(Value::binary_t& bytes) override { return add(std::move(bytes)); }
+  bool start_object(size_t) override { return open(Value::object()); }
+  bool start_array(size_t) override { return open(Value::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& name) override {
+    const auto [member, is_new] = open_.back()->get_ref<Value::object_t&>().try_emplace(std::move(name));
+    if (!is_new) throw std::invalid_argument(Value(member->first).dump() + " is given twice");
+    member_ = &member->second;
     return true;
   }
-  bool key(std::string& name) override {
-    if (open_.back().insert(name).second) return true;
-    throw std::invalid_argument(nlohmann::json(name).dump() + " is given twice");
+  bool parse_error(size_t, const std::string&, const Value::exception& fault) override { throw fault; }
+
+ private:
+  Value& put(Value added) {
+    if (open_.empty()) return value = std::move(added);
+    if (open_.back()->is_object()) return *member_ = std::move(added);
+    return open_.back()->emplace_back(std::move(added));
   }
-  bool end_object() override {
+  bool add(Value added) {
+    put(std::move(added));
+    return true;
+  }
+  bool open(Value container) {
+    open_.push_back(&put(std::move(container)));
+    return true;
+  }
+  bool close() {
     open_.pop_back();
     return true;
   }
-  bool start_array(size_t) override { return true; }
-  bool end_array() override { return true; }
-  bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
 
- private:
-  std::vector<std::unordered_set<std::string>> open_;
+  std::vector<Value*> open_;  // objects and arrays that have not ended, the outermost first
+  Value* member_ = nullptr;   // of the innermost object, the value of the key that was read last
 };
 
 }  // namespace
 
 nlohmann::json parse_without_repeats(const std::string& text) {
-  RepeatedKeys keys;
-  nlohmann::json::sax_parse(text, &keys);
-  return nlohmann::json::parse(text);
+  UniqueKeys read;
+  nlohmann::json::sax_parse(text, &read);
+  return std::move(read.value);
 }
 
 template <class Json>

@@ -137,7 +137,7 @@ std::string diff_json(const DiffReport& report) {
   Json settings = Json::array(), layouts = Json::array(), traffic = Json::array(), memory = Json::array(),
        times = Json::array(), hidden = Json::array();
   const auto or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
-  for (const PlanDifference::Setting& setting : plans.settings) {
+  for (const SettingChange& setting : plans.settings) {
     const auto value = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json::parse(text); };
     settings.push_back({{"path", setting.path}, {"before", value(setting.before)}, {"after", value(setting.after)}});
   }

@@ -14,6 +14,7 @@
 #include "engine/cli/machine_argument.h"
 #include "engine/cli/progress_line.h"
 #include "engine/cli/run_file_arguments.h"
+#include "engine/cli/written_run_file.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/file_paths.h"
 #include "engine/compile/settings.h"
@@ -52,9 +53,7 @@ std::string text_to_replace(const LintArguments& arguments) {
 
 // Of outputs what would be refused when all is found, before that.
 void check_outputs(const LintArguments& arguments, const std::vector<std::string>& inputs) {
-  if (arguments.as_json && arguments.out == standard_stream)
-    refuse_option("--json --write -", "the findings and the run file are a document each, and this would print both",
-                  "--write FILE");
+  refuse_two_documents(arguments.as_json, arguments.out);
   std::error_code fault;
   if (arguments.in_place)
     check_late_output(fs::weakly_canonical(arguments.run_file.file, fault).string(), Existing::overwrite, {});

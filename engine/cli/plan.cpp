@@ -110,7 +110,8 @@ void add_plan(CLI::App& app, CommandLine& line) {
            {"hash, planning_ms", "the plan's hash, and the milliseconds that planning took"},
            {"collectives",
             "each collective and send: kind, axes, group, bytes, count in a step, phase, op, cause, `seconds` of each, "
-            "and besides `hidden_seconds`, which the stack hides behind a pass"},
+            "of a send those of its message, which the receive takes, and besides `hidden_seconds`, which the stack "
+            "hides behind a pass"},
            {"parameters", "each parameter: path, shape, spec, why, local shape, bytes per device"},
            {"warnings, advice", "texts"},
            {"pipeline", "with a pipeline: axis, schedule, layers, stages, `bubble`, `bubble_of_equal_stages`"}})

@@ -9,6 +9,7 @@
 #include "engine/lint/lint.h"
 #include "engine/plan/hidden_transfers.h"
 #include "engine/plan/host_groups.h"
+#include "engine/plan/message_seconds.h"
 #include "engine/plan/prediction.h"
 #include "engine/plan/time_causes.h"
 
@@ -30,6 +31,7 @@ Json axis_names(const Plan& plan, const Instruction& instruction) {
 
 void add_collectives(const Plan& plan, int stage, Json& list) {
   const SequenceInstructions steps = plan.instructions(stage);
+  const std::vector<double> messages = message_seconds(plan);
   for (const auto& [id, count] : distinct_instructions(plan.program.main(stage))) {
     const Instruction& instruction = steps[id];
     if (!is_collective(instruction.kind()) && instruction.kind() != InstructionKind::send) continue;
@@ -46,7 +48,7 @@ void add_collectives(const Plan& plan, int stage, Json& list) {
                     {"phase", text_of(name(instruction.phase))},
                     {"op", op_text(plan, instruction)},
                     {"cause", plan.cause(instruction)},
-                    {"seconds", plan.seconds(id, stage)},
+                    {"seconds", instruction.as<Send>() ? messages[instruction.channel()] : plan.seconds(id, stage)},
                     {"hidden_seconds", hidden_behind_passes(plan, stage, id)},
                     {"task", steps.task(id).name},
                     {"step", steps.id(id).index}});

@@ -44,10 +44,7 @@ struct SearchArguments {
   // Of outputs what would be refused when all is found, before that.
   void check_outputs(const std::vector<std::string>& inputs) const {
     if (!write.empty()) check_late_output(write, Existing::refuse, inputs);
-    if (as_json && write == standard_stream) {
-      throw Failure(Error{"bad_argument", "the result and the run file are a document each, and this would print both",
-                          at_argument("--json --write -"), "--write FILE"});
-    }
+    refuse_two_documents(as_json, write);
     if (resume.empty()) return;
     if (is_stream(resume)) {
       throw Failure(Error{"bad_argument", "what was learned is kept in a file", at_argument("--resume " + resume),

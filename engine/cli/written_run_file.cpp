@@ -18,4 +18,10 @@ void write_run_file(const RunConfig& config, const std::string& out,
   else write_new_file(out, text);
 }
 
+void refuse_two_documents(bool as_json, const std::string& out) {
+  if (!as_json || out != standard_stream) return;
+  throw Failure(Error{"bad_argument", "the result and the run file are a document each, and this would print both",
+                      at_argument("--json --write -"), "--write FILE"});
+}
+
 }  // namespace shardscope

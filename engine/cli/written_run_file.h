@@ -13,4 +13,7 @@ namespace shardscope {
 void write_run_file(const RunConfig& config, const std::string& out,
                     const std::optional<std::filesystem::path>& printed_folder = {});
 
+// Throws Failure (bad_argument) where --write would print the run file beside a result that --json prints.
+void refuse_two_documents(bool as_json, const std::string& out);
+
 }  // namespace shardscope

@@ -31,7 +31,7 @@ std::vector<DifferenceSection> difference_sections(const PlanDifference& differe
   std::vector<PlanDifference::Memory> memory = difference.memory;
   std::erase_if(memory, [](const PlanDifference::Memory& line) { return line.before == line.after; });
   return {section_of("Settings", "Setting", false, difference.settings,
-                     [](const PlanDifference::Setting& line) {
+                     [](const SettingChange& line) {
                        return DifferenceRow{line.path, or_none(line.before), or_none(line.after), {}};
                      }),
           section_of("Predicted time of a step by cause", "Cause", true, difference.times,

@@ -6,64 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "engine/base/path.h"
-#include "engine/compile/changed_settings.h"
 #include "engine/compile/document_of.h"
-#include "engine/compile/settings.h"
-#include "engine/config/place.h"
-#include "engine/config/run_document.h"
 
 namespace shardscope {
 namespace {
 
 constexpr double rounding = 1e-12;  // of a step's time, in sums of its parts
-
-// Every value of a run file by its path; arrays of plain values are one.
-void flatten(const JsonNode& node, const std::string& path, std::map<std::string, std::string>& values) {
-  const bool is_list = node.is(JsonNode::Kind::array) && std::ranges::any_of(node.items, [](const JsonNode& item) {
-                         return item.is(JsonNode::Kind::object);
-                       });
-  if (node.is(JsonNode::Kind::object)) {
-    for (size_t i = 0; i < node.items.size(); ++i) flatten(node.items[i], member_place(path, node.keys[i]), values);
-  } else if (is_list) {
-    for (size_t i = 0; i < node.items.size(); ++i) flatten(node.items[i], element_place(path, i), values);
-  } else {
-    values[path] = print_json_line(node);
-  }
-}
-
-// What a run file says by path, and what all keys of its sections mean, said or not.
-struct FileValues {
-  std::map<std::string, std::string> said, whole;
-
-  explicit FileValues(const Plan& plan) {
-    flatten(read_json(plan.run_file, ""), "", said);
-    flatten(to_whole_run_document(with_default_options(document_of(plan))), "", whole);
-  }
-  // Empty where the file has nothing there, and no default.
-  std::string at(const std::string& path) const {
-    if (const auto value = said.find(path); value != said.end()) return value->second;
-    const auto value = whole.find(path);
-    return value == whole.end() || value->second == "null" || value->second == R"("")" ? "" : value->second;
-  }
-};
-
-std::vector<PlanDifference::Setting> settings_of(const Plan& before, const Plan& after) {
-  const FileValues first(before), second(after);
-  std::set<std::string> paths;
-  for (const FileValues* values : {&first, &second}) {
-    for (const auto& [path, value] : values->said) paths.insert(path);
-  }
-  std::vector<PlanDifference::Setting> list;
-  for (const std::string& path : paths) {
-    PlanDifference::Setting setting{path, first.at(path), second.at(path)};
-    if (without_fraction(setting.before) != without_fraction(setting.after)) list.push_back(std::move(setting));
-  }
-  return list;
-}
 
 // Of each array of either plan, by name.
 std::map<std::string, PlanDifference::Layout> all_layouts(const Plan& before, const Plan& after) {
@@ -133,7 +84,8 @@ const char* PlanDifference::Traffic::what() const {
 
 PlanDifference difference_of(const Plan& before, const Plan& after) {
   PlanDifference difference;
-  difference.settings = settings_of(before, after);
+  difference.settings = setting_changes(document_of(before), document_of(after));
+  std::ranges::sort(difference.settings, {}, &SettingChange::path);
   difference.layouts = layouts_of(before, after);
   difference.before_seconds = before.simulation.seconds;
   difference.after_seconds = after.simulation.seconds;

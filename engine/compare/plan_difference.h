@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/compile/setting_changes.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/time_causes.h"
 
@@ -11,10 +12,6 @@ namespace shardscope {
 // What differs between two plans, each list with what differs most first. Instructions that are alike in all layers
 // are one line ("layers_*"), as are arrays of several layers that are sharded alike, before and after.
 struct PlanDifference {
-  struct Setting {
-    std::string path;           // in the run file
-    std::string before, after;  // as JSON, the default where the file does not say it; empty: there is none
-  };
   struct Layout {
     std::string array;
     bool is_parameter = false;
@@ -43,7 +40,7 @@ struct PlanDifference {
     double before = 0, after = 0;  // seconds of a step in which it runs beside computation
   };
 
-  std::vector<Setting> settings;
+  std::vector<SettingChange> settings;
   std::vector<Layout> layouts;
   std::vector<Traffic> traffic;
   std::vector<Memory> memory;  // of the heaviest device

@@ -8,6 +8,7 @@
 #include "engine/compile/precision.h"
 #include "engine/compile/settings.h"
 #include "engine/config/parse.h"
+#include "engine/config/path_values.h"
 #include "engine/config/run_document.h"
 #include "models/compute_dtype.h"
 
@@ -48,21 +49,11 @@ JsonNode deciding_settings(RunConfig config, bool with_paths) {
   return settings;
 }
 
-void list_values(const JsonNode& node, const std::string& path,
-                 std::vector<std::pair<std::string, std::string>>& values) {
-  if (!node.is(JsonNode::Kind::object)) return values.emplace_back(path, print_json_line(node)), void();
-  for (size_t i = 0; i < node.keys.size(); ++i) {
-    list_values(node.items[i], path.empty() ? node.keys[i] : path + "." + node.keys[i], values);
-  }
-}
-
 std::vector<std::string> changed_values(const JsonNode& before, const JsonNode& now, const std::string& prefix) {
-  std::vector<std::pair<std::string, std::string>> old, current;
-  list_values(before, "", old);
-  list_values(now, "", current);
-  const auto value_in = [](const auto& values, const std::string& path) {
-    const auto found = std::ranges::find_if(values, [&](const auto& value) { return value.first == path; });
-    return found == values.end() ? std::string(none) : without_fraction(found->second);
+  const std::vector<PathValue> old = path_values(before), current = path_values(now);
+  const auto value_in = [](const std::vector<PathValue>& values, const std::string& path) {
+    const auto found = std::ranges::find(values, path, &PathValue::path);
+    return found == values.end() ? std::string(none) : without_fraction(found->text);
   };
   std::vector<std::string> changes;
   const auto compare = [&](const std::string& path) {

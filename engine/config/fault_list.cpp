@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "engine/base/meant_name.h"
 #include "engine/config/place.h"
 
 namespace shardscope {
@@ -35,13 +37,14 @@ std::optional<int64_t> FaultList::integer(const JsonNode& node, const std::strin
 
 void FaultList::check_keys(const JsonNode& node, const std::string& path, const run_file::Keys& keys) {
   const std::vector<std::string> names = run_file::names(keys);
+  std::unordered_set<std::string> meant;
   for (size_t i = 0; i < node.keys.size(); ++i) {
-    if (std::find(names.begin(), names.end(), node.keys[i]) != names.end()) continue;
+    if (*meant.insert(meant_name(node.keys[i], names, node.keys)).first == node.keys[i]) continue;
     fail(node.items[i].line, member_place(path, node.keys[i]), "unknown_key",
          fmt::format("unknown key '{}'", node.keys[i]), name_hint(node.keys[i], names));
   }
   for (const run_file::Key& key : keys) {
-    if (!key.required || node.find(key.name)) continue;
+    if (!key.required || meant.contains(key.name)) continue;
     fail(node.line, member_place(path, key.name), "missing_key", fmt::format("'{}' is missing", key.name),
          fmt::format("such as \"{}\": {}", key.name, key.example));
   }
@@ -61,6 +64,13 @@ void FaultList::check_repeated_keys(const JsonNode& node, const std::string& pat
     }
     if (!item.items.empty()) check_repeated_keys(item, place());
   }
+}
+
+const JsonNode* find_meant(const JsonNode& object, const std::string& key, const std::vector<std::string>& names) {
+  if (const JsonNode* found = object.find(key)) return found;
+  for (size_t i = 0; i < object.keys.size(); ++i)
+    if (meant_name(object.keys[i], names, object.keys) == key) return &object.items[i];
+  return nullptr;
 }
 
 }  // namespace shardscope

@@ -23,7 +23,7 @@ class FaultList {
               std::string hint = {});
   // The value of an integer node from low to high; a fault and nothing where it is another.
   std::optional<int64_t> integer(const JsonNode& node, const std::string& path, int64_t low, int64_t high);
-  // Unknown and missing keys of an object.
+  // Unknown keys of an object, and those that it needs and has not, not even misspelt.
   void check_keys(const JsonNode& node, const std::string& path, const run_file::Keys& keys);
   // Keys given more than once, in the node and all that it holds.
   void check_repeated_keys(const JsonNode& node, const std::string& path);
@@ -34,5 +34,9 @@ class FaultList {
   std::string file_name_;
   std::vector<Error>& errors_;
 };
+
+// The member of an object by one of the `names` that its keys may have, also where that is misspelt; null where there
+// is none.
+const JsonNode* find_meant(const JsonNode& object, const std::string& key, const std::vector<std::string>& names);
 
 }  // namespace shardscope

@@ -40,10 +40,10 @@ void collect_settings(JsonNode& node, const std::string& place, std::vector<Sett
 }
 
 void add_axes_by_name(JsonNode& mesh, std::vector<Setting>& settings) {
-  JsonNode& axes = *mesh.find("axes");
-  for (size_t i = 0; i < axes.items.size(); ++i) {
-    const JsonNode* name = axes.items[i].find("name");
-    JsonNode* size = axes.items[i].find("size");
+  JsonNode* axes = mesh.find("axes");
+  for (size_t i = 0; axes && i < axes->items.size(); ++i) {
+    const JsonNode* name = axes->items[i].find("name");
+    JsonNode* size = axes->items[i].find("size");
     if (!name || !size || mesh.find(name->text)) continue;
     settings.push_back({member_place("mesh", name->text), element_place("mesh.axes", i) + ".size", size});
   }

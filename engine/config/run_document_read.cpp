@@ -5,6 +5,7 @@
 #include "engine/config/read_strategy.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_keys.h"
+#include "engine/config/strategy.h"
 
 namespace shardscope {
 namespace {
@@ -30,8 +31,10 @@ void check_mesh(const JsonNode& document, const RunConfig& config, bool with_dev
       return !other.place.path.empty() && is_inside(error.place.path, other.place.path);
     });
   });
-  for (Error& error : found)
-    faults.fail(line_of(document, error.place.path), error.place.path, error.code, error.message, error.hint);
+  for (Error& error : found) {
+    const std::string place = strategy_place(config, error.place.path);
+    faults.fail(line_of(document, place), place, error.code, error.message, error.hint);
+  }
 }
 
 void check_mesh_axes(const JsonNode& node, const RunConfig& config, FaultList& faults) {
@@ -48,17 +51,18 @@ void check_mesh_axes(const JsonNode& node, const RunConfig& config, FaultList& f
 RunConfig read_run_document(const JsonNode& document, const std::string& file_name, std::vector<Error>& errors) {
   FaultList faults(file_name, errors);
   if (document.is(Kind::object)) faults.check_repeated_keys(document, "");
-  const bool has_strategy = member_of(document, "strategy");
+  const bool has_strategy = find_meant(document, "strategy", keys_of(run_type(true).schema));
   RunConfig config = run_type(has_strategy).read(document, "", faults).value_or(RunConfig());
+  if (has_strategy && !member_of(document, "sharding", "mode")) config.sharding.mode = LayoutMode::as_written;
+  if (config.strategy) config = add_expansion(std::move(config), document, faults);
   const auto is_read = [&](const char* place) {
     return std::ranges::none_of(errors, [&](const Error& error) { return is_inside(error.place.path, place); });
   };
   const JsonNode *mesh = member_of(document, "mesh"), *axes = member_of(document, "sharding", "mesh_axes");
-  const bool mesh_read = mesh && is_read("mesh");
-  if (mesh && mesh->is(Kind::object)) check_mesh(document, config, mesh_read, errors, faults);
+  const bool mesh_read = mesh && is_read("mesh") && is_read("strategy"), is_known = !has_strategy || config.strategy;
+  if (mesh && mesh->is(Kind::object) && is_known) check_mesh(document, config, mesh_read, errors, faults);
   if (axes && mesh_read && is_read("sharding.mesh_axes")) check_mesh_axes(*axes, config, faults);
-  if (has_strategy && !member_of(document, "sharding", "mode")) config.sharding.mode = LayoutMode::as_written;
-  return config.strategy ? add_expansion(std::move(config), document, faults) : config;
+  return config;
 }
 
 }  // namespace shardscope

@@ -14,7 +14,13 @@ ShardingConfig strategy_default() {
   return sharding;
 }
 
-// Of a pipeline the strategy says all but the layers of its model chunks.
+// Of the mesh the strategy says all but the order of its devices.
+void keep_devices(JsonNode& document, const std::vector<int>& devices, bool all) {
+  if (devices.empty() && !all) return document.remove("mesh");
+  document.find("mesh")->remove("axes");
+}
+
+// Of a pipeline all but the layers of its model chunks.
 void keep_layers(JsonNode& document, const PipelineConfig& pipeline, bool all) {
   JsonNode* section = document.find("pipeline");
   if (!section) return;
@@ -29,14 +35,13 @@ void remove_said(JsonNode& document, const RunConfig& rest, bool all) {
   const bool is_default = rest.schedule == ScheduleConfig{};
   if (schedule && (is_default || rest.strategy->microbatch_size > 0)) schedule->remove("microbatches");
   if (schedule && (is_default || !rest.strategy->recompute.empty())) schedule->remove("rematerialise");
-  if (rest.mesh_devices.empty()) document.remove("mesh");
+  keep_devices(document, rest.mesh_devices, all);
   keep_layers(document, rest.pipeline, all);
 }
 
 JsonNode document_of(const RunConfig& config, bool all) {
   const std::optional<RunConfig> rest = without_expansion(config);
   RunConfig written = rest.value_or(config);
-  if (rest && !rest->mesh_devices.empty()) written.mesh_axes = config.mesh_axes;
   if (!rest) written.strategy.reset();
   const bool has_optimizer = !written.optimizer.name.empty();
   if (!has_optimizer) written.optimizer = {};

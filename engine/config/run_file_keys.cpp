@@ -13,6 +13,11 @@ const std::vector<std::string>& spec_kinds() {
   return kinds;
 }
 
+const std::vector<std::string>& rematerialise_policies() {
+  static const std::vector<std::string> policies = {"none", "attention", "mlp", "full"};
+  return policies;
+}
+
 std::vector<std::string> names(const Keys& keys) {
   std::vector<std::string> result;
   for (const Key& key : keys) result.push_back(key.name);

@@ -26,6 +26,9 @@ inline constexpr const char* this_host = "host";                   // the machin
 inline constexpr const char* former_name_of_fastest = "cheapest";  // is read, too
 const std::vector<std::string>& spec_kinds();  // what "of" in a rule may say, in the order of SpecKind
 
+// What schedule.rematerialise may say besides patterns, from what keeps most to what keeps least: "none" to "full".
+const std::vector<std::string>& rematerialise_policies();
+
 std::vector<std::string> names(const Keys& keys);
 
 }  // namespace shardscope::run_file

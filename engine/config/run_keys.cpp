@@ -1,5 +1,7 @@
 #include "engine/config/run_keys.h"
 
+#include <fmt/ranges.h>
+
 #include <limits>
 
 #include "engine/config/run_file_keys.h"
@@ -60,16 +62,22 @@ JsonType<MeshAxis> mesh_axis() {
       .type();
 }
 
-ObjectKeys<RunConfig> mesh_keys() {
+// A strategy says the axes.
+ObjectKeys<RunConfig> mesh_keys(bool has_strategy) {
   JsonType<std::vector<MeshAxis>> axes = list_of(mesh_axis(), 0, "an array");
   axes.schema.add("maxItems", JsonNode::of(int64_t{Mesh::max_axes}));
   JsonType<std::vector<int>> devices = list_of(integer<int>(0, Mesh::max_devices - 1), 0, "an array of device numbers");
   devices.schema.add("uniqueItems", JsonNode::of(true));
-  return ObjectKeys<RunConfig>("The grid of devices.")
-      .required("axes", &RunConfig::mesh_axes, axes, "Up to 7 axes, outermost first, each with `name` and `size`.",
-                R"([{"name": "data", "size": 4}])")
-      .optional("devices", &RunConfig::mesh_devices, devices,
-                "The device (rank) at each position of the row-major grid. Absent or empty: 0, 1, 2 and so on.");
+  ObjectKeys<RunConfig> keys("The grid of devices.");
+  const char* help =
+      "Up to 7 axes, outermost first, each with `name` and `size`; required without a strategy. Absent: those of the "
+      "strategy.";
+  if (has_strategy) keys.optional("axes", &RunConfig::mesh_axes, axes, help);
+  else keys.required("axes", &RunConfig::mesh_axes, axes, help, R"([{"name": "data", "size": 4}])");
+  return keys.optional(
+      "devices", &RunConfig::mesh_devices, devices,
+      "The device (rank) at each position of the row-major grid, whose axes are `axes`, or those of the strategy above "
+      "1 in its `order`. Absent or empty: 0, 1, 2 and so on.");
 }
 
 JsonType<LintConfig> lint() {
@@ -91,7 +99,7 @@ ObjectKeys<RunConfig> run_keys(bool has_strategy) {
       .required("model", &RunConfig::model, options("name", "model", "The network and its options."), "",
                 R"({"name": "decoder_only_transformer", ...})")
       .optional("strategy", &RunConfig::strategy, optional_of(strategy_type()), "")
-      .inner("mesh", mesh_keys(), !has_strategy, R"({"axes": [{"name": "data", "size": 4}]})");
+      .inner("mesh", mesh_keys(has_strategy), !has_strategy, R"({"axes": [{"name": "data", "size": 4}]})");
   if (has_strategy) {
     // Absent it means another mode than that of a new ShardingConfig.
     keys.written("sharding", &RunConfig::sharding, sharding_type(), "");
@@ -156,8 +164,8 @@ const JsonType<ScheduleConfig>& schedule_type() {
                    "add up, and the update runs once. Dropout and losses are those of the whole batch.")
           .written(
               "rematerialise", &ScheduleConfig::rematerialise,
-              names(R"("none", "full", "attention", "mlp", a pattern of names of ops such as "**/gelu", )"
-                    "or a list of these"),
+              names(fmt::format(R"("{}", a pattern of names of ops such as "**/gelu", or a list of these)",
+                                fmt::join(run_file::rematerialise_policies(), R"(", ")"))),
               "Forward results that backward recomputes instead of keeping: `none`; `full`: all of a layer but "
               "what it passes on; `mlp`: that part of a layer; `attention`: scores, mask, softmax and weighted sum "
               "alone, of queries, keys and values that are kept, as Megatron's selective recomputation (saves memory "
@@ -218,7 +226,7 @@ JsonNode run_schema() {
     return json_object({{"required", json_list(names)}});
   };
   JsonNode without_strategy = required({"mesh", "sharding"});
-  without_strategy.add("properties", json_object({{"pipeline", required({"axis"})}}));
+  without_strategy.add("properties", json_object({{"mesh", required({"axes"})}, {"pipeline", required({"axis"})}}));
   const JsonNode either_of = any_of({required({"strategy"}), without_strategy});
   schema.add("anyOf", either_of.items[0]);
   schema.add("$defs", definitions());

@@ -157,9 +157,12 @@ RuleKeys keys_of_rule(const SpecRule& rule) {
 
 // Which form the rule has; a fault and nothing where it is none, or two.
 std::optional<size_t> form_of(const JsonNode& node, const std::string& place, FaultList& faults) {
+  std::vector<std::string> names;
+  for (const RuleForm& each : forms())
+    for (const std::string& key : keys_of(each.type.schema)) names.push_back(key);
   std::optional<size_t> form;
   for (size_t i = 0; i < forms().size(); ++i) {
-    const JsonNode* found = node.find(forms()[i].key);
+    const JsonNode* found = find_meant(node, forms()[i].key, names);
     if (found && form) {
       faults.fail(found->line, member_place(place, forms()[i].key), "two_placements",
                   "the rule places its arrays twice", R"(one of "spec", "axes", "largest"; make it two rules)");

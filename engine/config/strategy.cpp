@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/name_pattern.h"
 #include "engine/config/place.h"
+#include "engine/config/run_file_keys.h"
 #include "engine/mesh/device_count.h"
 
 namespace shardscope {
@@ -161,6 +162,15 @@ std::string pipeline_schedule(const StrategyConfig& strategy) {
 
 std::string recompute_of(const std::string& rematerialise) {
   return rematerialise == "attention" ? "selective" : rematerialise;
+}
+
+const std::vector<std::string>& recompute_policies() {
+  static const std::vector<std::string> policies = [] {
+    std::vector<std::string> names = run_file::rematerialise_policies();
+    std::ranges::transform(names, names.begin(), recompute_of);
+    return names;
+  }();
+  return policies;
 }
 
 RunConfig expand_strategy(RunConfig config) {

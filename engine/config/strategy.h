@@ -39,6 +39,8 @@ std::string pipeline_schedule(const StrategyConfig& strategy);
 
 // schedule.rematerialise as a strategy's `recompute` says it: "attention" is "selective".
 std::string recompute_of(const std::string& rematerialise);
+// run_file::rematerialise_policies() as it says them.
+const std::vector<std::string>& recompute_policies();
 
 // The config with the values that its strategy stands for. It has a strategy, and none of these values.
 RunConfig expand_strategy(RunConfig config);

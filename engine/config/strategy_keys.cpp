@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "engine/config/run_keys.h"
@@ -56,7 +58,8 @@ const JsonType<StrategyConfig>& strategy_type() {
                     "that key says.")
           .optional(
               "recompute", &StrategyConfig::recompute,
-              names(R"("none", "selective", "full", a pattern of names of ops such as "**/gelu", or a list of these)"),
+              names(fmt::format(R"("{}", a pattern of names of ops such as "**/gelu", or a list of these)",
+                                fmt::join(recompute_policies(), R"(", ")"))),
               "`none`, `selective` (attention's scores), `full`, or what `schedule.rematerialise` takes. Absent: as "
               "`schedule.rematerialise`.")
           .optional("order", &StrategyConfig::order, order(),

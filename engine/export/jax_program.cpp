@@ -84,7 +84,9 @@ def print_step(step, metrics, start):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    description = __doc__.replace("%", "%%")  # argparse puts the program's name into it  #? escaped
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)  #? escaped
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  #! escaped
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--write-specs", metavar="FILE", help="how all arrays lie, as JSON {path: spec}, at the end")
     return parser.parse_args()
@@ -218,7 +220,9 @@ std::string jax_program(const RunConfig& config, const std::function<void(double
   const JaxData data = jax_data(arrays.data);
   const JaxNetwork network = jax_network(graph, arrays, config.schedule, layers_of(arrays.model_options), tell);
 
+  const std::string head = heading(config, arrays.mesh.whole, arrays.data.evaluation.every > 0);
   std::set<std::string_view> flags;
+  if (head.find("%(prog)") != std::string::npos) flags.insert("escaped");
   if (!network.dropped.empty()) flags.insert("dropout");
   if (config.schedule.microbatches > 1) flags.insert("microbatches");
   if (optimizer.scheduled) flags.insert("scheduled");
@@ -246,8 +250,7 @@ std::string jax_program(const RunConfig& config, const std::function<void(double
   constants.add("MICROBATCHES", fmt::format("{}", config.schedule.microbatches));
   if (const OptionValue* rate = config.optimizer.find("learning_rate")) constants.add({{"learning_rate", *rate}}, "");
   constants.add("STEPS", fmt::format("{}", config.steps));
-  return heading(config, arrays.mesh.whole, arrays.data.evaluation.every > 0) + imports_of(body) + "\n" +
-         constants.mentioned_in(body) + "\n" + body;
+  return head + imports_of(body) + "\n" + constants.mentioned_in(body) + "\n" + body;
 }
 
 std::string jax_specs(const RunConfig& config, const std::function<void(double share)>& tell) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "engine/config/run_file_keys.h"
 #include "engine/lint/priced_plans.h"
 #include "engine/lint/rules/mesh_changes.h"
 #include "engine/lint/rules/strategy_settings.h"
@@ -39,7 +40,7 @@ std::vector<Settings> notches_of(const LintSubject& subject) {
   add(fmt::format("schedule.microbatches={}", microbatches * 2));
   if (microbatches % 2 == 0) add(fmt::format("schedule.microbatches={}", microbatches / 2));
   if (config.trains()) {
-    for (const char* policy : {"none", "attention", "mlp", "full"})
+    for (const std::string& policy : run_file::rematerialise_policies())
       add(fmt::format("schedule.rematerialise={}", policy));
     for (const int64_t step : {-1, 1}) {
       const int64_t stage = config.sharding.zero.stage + step;

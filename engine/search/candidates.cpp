@@ -20,7 +20,7 @@ namespace shardscope {
 namespace {
 
 // A strategy's recompute by one word; it may be a pattern of names, too.
-const std::vector<std::string> recompute_words = {"none", "selective", "mlp", "full"};
+const std::vector<std::string>& recompute_words = recompute_policies();
 
 constexpr const char* mode_key = "mode";
 constexpr const char* megatron_order = "megatron";

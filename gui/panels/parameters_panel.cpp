@@ -95,12 +95,14 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   tree_->header()->moveSection(ParameterModel::spec_column, 1);
   tree_->viewport()->installEventFilter(this);
   tree_->installEventFilter(this);
+  for (const int column : {ParameterModel::device_bytes_column, ParameterModel::total_bytes_column})
+    bytes_width_ = std::max(bytes_width_, tree_->header()->sectionSizeHint(column));
   nothing_->setObjectName("noMatch");
   nothing_->hide();
-  for (const int column : {ParameterModel::device_bytes_column, ParameterModel::total_bytes_column})
-    tree_->setColumnWidth(column, std::max(78, tree_->header()->sectionSizeHint(column)));
-  tree_->setColumnWidth(ParameterModel::dtype_column, 48);
-  connect(tree_->header(), &QHeaderView::sectionResized, this, [this] { by_hand_ |= !fitting_; });
+  connect(tree_->header(), &QHeaderView::sectionResized, this, [this] {
+    if (fitting_ || std::exchange(by_hand_, true)) return;
+    for (int column = 0; column < ParameterModel::columns; ++column) tree_->setColumnHidden(column, false);
+  });
   connect(tree_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &ParametersPanel::take_selection);
   connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
     delegate_->close_unless(index);
@@ -204,16 +206,30 @@ void ParametersPanel::fit_columns() {
   const auto wanted = [this](int column, int least, int most) {
     return std::clamp(static_cast<const QAbstractItemView*>(tree_)->sizeHintForColumn(column) + 2, least, most);
   };
-  constexpr int narrowest_spec = 84, widest_spec = 190;
+  constexpr int narrowest_spec = 84, widest_spec = 190, type_width = 48;
   const int seen = tree_->viewport()->width(), shape = wanted(ParameterModel::shape_column, 60, 110);
   int spec = wanted(ParameterModel::spec_column, narrowest_spec, widest_spec);
   const int name = widest_name();
   if (spec == widest_spec) spec = std::clamp(seen - name - shape, narrowest_spec, widest_spec);
-  // Shapes are seen where that cuts no name, specs always.
-  const int room = std::max(seen - spec - shape, std::min(name, seen - spec));
-  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest_name, name));
+  spec = std::clamp(seen - narrowest_name, narrowest_spec, spec);
+  const int names = std::clamp(seen - spec, narrowest_name, name);
+  tree_->setColumnWidth(ParameterModel::name_column, names);
   tree_->setColumnWidth(ParameterModel::spec_column, spec);
-  tree_->setColumnWidth(ParameterModel::shape_column, shape);
+  // The others are seen where that cuts no name, and the last one takes what is left.
+  int left = seen - spec - names, last = ParameterModel::spec_column;
+  bool has_room = true;
+  for (const auto& [column, width] : {std::pair(ParameterModel::shape_column, shape),
+                                      {ParameterModel::device_bytes_column, bytes_width_},
+                                      {ParameterModel::total_bytes_column, bytes_width_},
+                                      {ParameterModel::dtype_column, type_width}}) {
+    has_room = has_room && left >= width;
+    tree_->setColumnHidden(column, !has_room);
+    if (!has_room) continue;
+    tree_->setColumnWidth(column, width);
+    left -= width;
+    last = column;
+  }
+  tree_->setColumnWidth(last, tree_->columnWidth(last) + std::max(0, left));
   fitting_ = false;
 }
 

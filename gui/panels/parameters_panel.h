@@ -15,7 +15,8 @@ namespace shardscope {
 
 // The parameter tree, the specs beside the names, with its filter line and the switch for optimizer state. F2 edits the
 // spec of the chosen row, Shift+F2 as text, Escape clears the filter. An edit is of all selected rows, of a group of
-// all arrays below it. A tree of many rows is folded.
+// all arrays below it. A tree of many rows is folded. Columns for which the panel has no room are hidden, the last
+// first, until the person has set a width by hand.
 class ParametersPanel : public QWidget {
   Q_OBJECT
  public:
@@ -61,6 +62,7 @@ class ParametersPanel : public QWidget {
   bool choosing_ = false;  // one of selections and tree follows the other
   bool fitting_ = false, fits_later_ = false;
   bool by_hand_ = false;
+  int bytes_width_ = 78;  // of each of the columns of bytes
 };
 
 }  // namespace shardscope

@@ -31,7 +31,8 @@ ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
       fix_(new QPushButton(tr("Fix"), this)),
       fix_all_(new QPushButton(tr("Fix all"), this)),
       off_(new QPushButton(tr("Turn off\u2026"), this)),
-      bar_(new QWidget(this)) {
+      bar_(new QWidget(this)),
+      columns_(new SharedColumns(list_)) {
   list_->setObjectName("problems");
   list_->setAccessibleName(tr("Problems"));
   list_->setSelectionMode(QAbstractItemView::ExtendedSelection);
@@ -46,9 +47,6 @@ ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
   list_->setFrameShape(QFrame::NoFrame);
   list_->setUniformRowHeights(true);
   list_->setAllColumnsShowFocus(true);
-  list_->setColumnWidth(0, 440);
-  list_->setColumnWidth(1, 130);
-  list_->setColumnWidth(2, 360);
   empty_->setText(tr("No problems. The plan is legal."));
   empty_->setProperty("muted", true);
   empty_->setAlignment(Qt::AlignCenter);
@@ -194,6 +192,7 @@ void ProblemsPanel::refresh() {
   for (int row = 0; row < all && !kept.isEmpty(); ++row)
     if (QTreeWidgetItem* item = list_->topLevelItem(row); kept == QStringList{item->text(0), item->text(1)})
       list_->setCurrentItem(item);
+  columns_->share();
   list_->setVisible(all > 0);
   empty_->setVisible(all == 0);
   refresh_buttons();

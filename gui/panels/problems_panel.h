@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "gui/look/line_label.h"
+#include "gui/look/shared_columns.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
@@ -49,6 +50,7 @@ class ProblemsPanel : public QWidget {
   LineLabel* state_;
   QPushButton *fix_, *fix_all_, *off_;
   QWidget* bar_;
+  SharedColumns* columns_;
   QIcon error_icon_, warning_icon_;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/config/run_file_keys.h"
 #include "engine/config/run_keys.h"
 #include "engine/plan/schedules/schedule.h"
 #include "gui/document/edits.h"
@@ -65,7 +66,7 @@ SettingsField number_field(const QString& label, const QString& place, QWidget* 
 SettingsField rematerialisation_field(Document& document, QWidget* parent) {
   auto* box = new QComboBox(parent);
   box->setEditable(true);
-  box->addItems({"none", "full", "attention", "mlp"});
+  for (const std::string& policy : run_file::rematerialise_policies()) box->addItem(qt(policy));
   box->setInsertPolicy(QComboBox::NoInsert);
   const auto edit = [&document, box] {
     const QString text = box->currentText();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/config/strategy.h"
+
 namespace shardscope {
 namespace {
 
@@ -22,13 +24,23 @@ void add_divisors(int64_t number, std::set<int64_t>& sizes) {
 bool is_same_but_for(const RunConfig& one, const RunConfig& other, int axis) {
   const auto at = static_cast<size_t>(axis);
   if (one.mesh_axes.size() != other.mesh_axes.size() || at >= one.mesh_axes.size()) return false;
-  RunConfig alike = one;
-  alike.mesh_axes[at].size = other.mesh_axes[at].size;
+  RunConfig alike = with_axis_size(one, axis, other.mesh_axes[at].size);
   alike.mesh_devices = other.mesh_devices;
   return alike == other;
 }
 
 }  // namespace
+
+RunConfig with_axis_size(RunConfig config, int axis, int64_t size) {
+  MeshAxis& changed = config.mesh_axes.at(static_cast<size_t>(axis));
+  if (!config.strategy) {
+    changed.size = size;
+    return config;
+  }
+  StrategyConfig strategy = *config.strategy;
+  *find_degree(strategy, changed.name) = size;
+  return with_strategy(std::move(config), std::move(strategy));
+}
 
 LegalSizes::LegalSizes(PlanSource source, QObject* parent) : QObject(parent), source_(std::move(source)) {
   connect(this, &LegalSizes::arrived, this, &LegalSizes::receive, Qt::QueuedConnection);
@@ -120,14 +132,13 @@ void LegalSizes::work(const std::stop_token& stop) {
       return stop.stop_requested() || wanted_ != request.number;
     };
     Found found{request, {}};
-    RunConfig config = *request.config;
-    config.mesh_devices.clear();
+    RunConfig asked = *request.config;
+    asked.mesh_devices.clear();
     bool stale = false;
     try {
-      for (const int64_t size : candidates(config)) {
+      for (const int64_t size : candidates(asked)) {
         if ((stale = is_stale())) break;
-        config.mesh_axes.at(static_cast<size_t>(request.axis)).size = size;
-        if (is_legal(config, stop)) found.sizes.push_back(size);
+        if (is_legal(with_axis_size(asked, request.axis, size), stop)) found.sizes.push_back(size);
       }
     } catch (const Cancelled&) {
       return;

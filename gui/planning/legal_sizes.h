@@ -11,6 +11,9 @@
 
 namespace shardscope {
 
+// The config with another size of a mesh axis; where the strategy says the axes, with another degree of its own.
+RunConfig with_axis_size(RunConfig config, int axis, int64_t size);
+
 // Which sizes each mesh axis of a config may have, the others as they are. Found out in the background, for one config
 // at a time. Sizes that are tried: up to 16, powers of two, and divisors of the sizes of arrays and of the batch.
 class LegalSizes : public QObject {

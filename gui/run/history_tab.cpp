@@ -2,6 +2,7 @@
 
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QMessageBox>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -52,7 +53,7 @@ HistoryTab::HistoryTab(RunControl& run, QWidget* parent)
       run_(run),
       table_(new QTableWidget(0, HistoryColumn::count, this)),
       attach_(new QPushButton(tr("Attach"), this)),
-      remove_(new QPushButton(tr("Remove"), this)),
+      remove_(new QPushButton(tr("Remove\u2026"), this)),
       empty_(new QLabel(tr("Runs of this file are listed here; ticked ones are laid over the curves."), this)),
       reader_(new RunReader(this)) {
   table_->setObjectName("history");
@@ -68,7 +69,7 @@ HistoryTab::HistoryTab(RunControl& run, QWidget* parent)
   attach_->setObjectName("attachSelected");
   attach_->setToolTip(tr("Watches the selected run, which goes on without a window."));
   remove_->setObjectName("removeRun");
-  remove_->setToolTip(tr("Removes the selected run and its record from the history."));
+  remove_->setToolTip(tr("Removes the selected run and its record from the history, once that is confirmed."));
   empty_->setProperty("muted", true);
   auto* bar = filled(bordered(new QHBoxLayout, {8, 4, 8, 2}), {{empty_, 1}, attach_, remove_});
   auto* layout = new QVBoxLayout(this);
@@ -205,7 +206,16 @@ void HistoryTab::show_past() {
 }
 
 void HistoryTab::remove_selected() {
-  if (const StoredRun* run = selected()) run_.store().remove(*run);
+  if (!selected()) return;
+  const StoredRun run = *selected();
+  QMessageBox box(QMessageBox::Question, tr("Remove run"),
+                  tr("Remove the run of %1 from the history, with its record?").arg(run.label()), QMessageBox::Cancel,
+                  this);
+  box.setInformativeText(tr("This cannot be undone."));
+  const QPushButton* remove = box.addButton(tr("&Remove"), QMessageBox::DestructiveRole);
+  box.setDefaultButton(QMessageBox::Cancel);
+  box.exec();
+  if (box.clickedButton() == remove) run_.store().remove(run);
   refresh();
 }
 

@@ -3,6 +3,7 @@
 #include <QLabel>
 #include <algorithm>
 
+#include "engine/config/strategy.h"
 #include "engine/mesh/mesh.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
@@ -61,8 +62,12 @@ SearchForm::SearchForm(QWidget* parent)
              tr("Stage: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too, "
                 "which over data alone is fsdp."));
   add_number("microbatch_size", tr("microbatch"), tr("Sequences of one replica at a time."));
-  add_words("recompute", tr("recompute"), tr("What backward recomputes: nothing, attention, or whole layers."),
-            {{tr("any"), {}}, {tr("none"), {"none"}}, {tr("selective"), {"selective"}}, {tr("full"), {"full"}}});
+  Choices policies{{tr("any"), {}}};
+  for (const std::string& policy : recompute_policies()) policies.push_back({qt(policy), {policy}});
+  add_words("recompute", tr("recompute"),
+            tr("What backward recomputes: nothing, attention's scores, feed-forward layers, or whole layers; any: all "
+               "but feed-forward layers."),
+            policies);
   add_words("sequence_parallel", tr("sequence"),
             tr("Whether what is between tensor-parallel layers is split along the sequence."),
             {{tr("any"), {}}, {tr("parallel"), {"true"}}, {tr("whole"), {"false"}}});

@@ -139,9 +139,12 @@ void ProblemStrip::offer_fixes() {
       offer(QString("%1 = %2").arg(name).arg(size),
             tr("%1 may be %2: click to take %3.").arg(name, sizes_text(legal[axis])).arg(size),
             [this, axis, size, known = config.mesh_axes[axis].name] {
-              const std::vector<MeshAxis>& axes = workspace_.document.config().mesh_axes;  // since then perhaps others
-              if (axis < axes.size() && axes[axis].name == known)
-                set_axis_size(workspace_.document, static_cast<int>(axis), size);
+              Document& document = workspace_.document;
+              const RunConfig& now = document.config();  // since then perhaps another one
+              const int number = static_cast<int>(axis);
+              if (axis >= now.mesh_axes.size() || now.mesh_axes[axis].name != known) return;
+              if (!now.strategy) return set_axis_size(document, number, size);
+              set_strategy(document, *with_axis_size(now, number, size).strategy, qt(known));
             });
     }
   fit_to(parentWidget()->size());

@@ -13,8 +13,8 @@
 namespace shardscope {
 
 // The first problem of a run file that cannot be planned, at the foot of the pages, which it covers: nothing moves.
-// Beside it the edits that fix it, as far as a size of the mesh or of the machine does ("data = 4", "nodes = 16"), the
-// nearest first and as many as there is room for, each one undoable step, and undo.
+// Beside it the edits that fix it, as far as a size of the mesh, a degree of the strategy or a size of the machine does
+// ("data = 4", "nodes = 16"), the nearest first and as many as there is room for, each one undoable step, and undo.
 class ProblemStrip : public QFrame {
   Q_OBJECT
  public:

@@ -173,8 +173,7 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
   });
   add_field(*layout, "sequence_parallel", {},
             tr("Sequence parallelism: activations between tensor-parallel blocks are split by length."), sequence_);
-  for (const char* policy : {"none", "selective", "mlp", "full"})
-    recompute_->addItem(tr("recompute %1").arg(policy), policy);
+  for (const std::string& policy : recompute_policies()) show_recompute(qt(policy));
   connect(recompute_, &QComboBox::activated, this, [this](int index) {
     const std::string policy = recompute_->itemData(index).toString().toStdString();
     edit([policy](StrategyConfig& strategy) { strategy.recompute = policy; }, "recompute");

@@ -1,5 +1,6 @@
 #include "gui/window/tool_bar.h"
 
+#include <QEvent>
 #include <QLayout>
 #include <QSignalBlocker>
 #include <utility>
@@ -46,9 +47,7 @@ ToolBar::ToolBar(const Actions& actions, Workspace& workspace, QWidget* parent)
   strategy_line_->addWidget(strategy_bar_);
   strategy_line_->setVisible(workspace.document.config().strategy.has_value());
   connect(strategy_bar_, &StrategyBar::presenceChanged, strategy_line_, &QToolBar::setVisible);
-  connect(&workspace.document, &Document::configChanged, this, [this] {
-    if (width_ > 0) fit_to(width_);
-  });
+  mesh_bar_->installEventFilter(this);
   addWidget(mode_);
   addWidget(make_preset());
 }
@@ -112,6 +111,13 @@ void ToolBar::give_own_line(bool own) {
   if (has_keyboard) field->setFocus(Qt::OtherFocusReason);
 }
 
+// Axes, their marks and longer numbers change the room that the mesh takes.
+bool ToolBar::eventFilter(QObject* watched, QEvent* event) {
+  const bool is_other_room = event->type() == QEvent::LayoutRequest && mesh_bar_->sizeHint().width() != mesh_width_;
+  if (is_other_room && width_ > 0) fit_to(width_);
+  return QToolBar::eventFilter(watched, event);
+}
+
 void ToolBar::fit_to(int width) {
   width_ = width;
   const bool compact = width < roomy_width;
@@ -123,7 +129,8 @@ void ToolBar::fit_to(int width) {
   findChild<QToolButton*>("stopButton")
       ->setToolButtonStyle(compact ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
   layout()->invalidate();
-  const int mesh = has_own_line_ ? mesh_bar_->sizeHint().width() + 2 * layout()->spacing() : 0;
+  mesh_width_ = mesh_bar_->sizeHint().width();
+  const int mesh = has_own_line_ ? mesh_width_ + 2 * layout()->spacing() : 0;
   give_own_line(sizeHint().width() + mesh > width);
 }
 

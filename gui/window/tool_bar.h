@@ -27,6 +27,9 @@ class ToolBar : public QToolBar {
  signals:
   void presetChosen(const QString& name);
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   void add_button(QAction* action);
   QComboBox* make_mode(Document& document);
@@ -40,7 +43,7 @@ class ToolBar : public QToolBar {
   QToolBar* strategy_line_;
   QAction *mesh_action_, *behind_mesh_;
   bool has_own_line_ = false;
-  int width_ = 0;
+  int width_ = 0, mesh_width_ = 0;
   QComboBox* mode_;
 };
 

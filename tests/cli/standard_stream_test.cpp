@@ -105,6 +105,18 @@ class StandardStreamTest : public QObject {
     QVERIFY2(parameters.errors.startsWith("-: the ranks write their parts"), qPrintable(parameters.errors));
   }
 
+  void a_result_and_a_run_file_are_not_both_printed_and_each_command_says_so_alike() {
+    QSet<QString> said;
+    for (const QString& command : {QString("lint"), QString("search")}) {
+      const ProgramResult result = shardrun({command, decoder_, "--json", "--write", "-"});
+      QCOMPARE(result.code, 2);
+      QCOMPARE(result.output, QString());
+      said.insert(result.errors);
+    }
+    QCOMPARE(said.size(), 1);
+    QVERIFY2(said.begin()->startsWith("--json --write -: "), qPrintable(*said.begin()));
+  }
+
   void parameters_of_a_checkpoint_go_to_it_whole() {
     QTemporaryDir folder;
     const QString saved = folder.filePath("saved"), file = folder.filePath("file");

@@ -154,7 +154,7 @@ class PlanDifferenceTest : public QObject {
       for (const bool is_turned : {false, true}) {
         const PlanDifference difference = is_turned ? difference_of(changed, plain) : difference_of(plain, changed);
         QCOMPARE(difference.settings.size(), size_t{1});
-        const PlanDifference::Setting& line = difference.settings.front();
+        const SettingChange& line = difference.settings.front();
         QCOMPARE(line.path, path);
         QCOMPARE(is_turned ? line.after : line.before, standard);
         QCOMPARE(is_turned ? line.before : line.after, other);

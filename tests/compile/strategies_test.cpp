@@ -1,5 +1,7 @@
 #include <QTest>
 #include <algorithm>
+#include <numeric>
+#include <random>
 
 #include "engine/compile/compile.h"
 #include "engine/compile/document_of.h"
@@ -96,9 +98,14 @@ class StrategiesTest : public QObject {
 
   void the_plan_of_a_strategy_is_that_of_the_file_that_it_expands_to() {
     RandomStrategies strategies(6, 8);
+    std::mt19937 random(7);
     int planned = 0;
     for (int i = 0; i < 40; ++i) {
-      const RunConfig config = run_of("llama_tiny", strategies.next());
+      RunConfig ordered = run_of("llama_tiny", strategies.next());
+      ordered.mesh_devices.resize(static_cast<size_t>(ordered.strategy->devices()));
+      std::iota(ordered.mesh_devices.begin(), ordered.mesh_devices.end(), 0);
+      std::ranges::shuffle(ordered.mesh_devices, random);
+      const RunConfig config = parse_run_config(write_run_config(ordered), "");
       if (!validate(config).empty()) continue;
       RunConfig expanded = config;
       expanded.strategy.reset();
@@ -107,6 +114,7 @@ class StrategiesTest : public QObject {
       QCOMPARE(other.hash, plan.hash);
       QCOMPARE(in_words_of_strategy(program_of(other), *first_rule_of_strategy(config)), program_of(plan));
       QVERIFY(document_of(plan).strategy == config.strategy);
+      QVERIFY(plan.mesh.devices() == ordered.mesh_devices);
       ++planned;
     }
     QVERIFY(planned >= 10);

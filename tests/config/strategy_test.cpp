@@ -1,11 +1,16 @@
 #include "engine/config/strategy.h"
 
+#include <fmt/format.h>
+
 #include <QTest>
 #include <algorithm>
+#include <numeric>
+#include <random>
 
 #include "engine/config/override.h"
 #include "engine/config/parse.h"
 #include "engine/config/run_document.h"
+#include "engine/config/run_file_keys.h"
 #include "engine/config/write.h"
 #include "engine/mesh/device_count.h"
 #include "tests/base/errors_of.h"
@@ -144,6 +149,44 @@ class StrategyTest : public QObject {
     QVERIFY(parse_run_config(write_run_config(config), "f.json") == config);
   }
 
+  void beside_a_strategy_a_mesh_orders_the_devices_of_the_same_grid() {
+    test::RandomConfigs configs(5);
+    test::RandomStrategies strategies(6, 64);
+    std::mt19937 random(7);
+    for (int i = 0; i < 300; ++i) {
+      RunConfig config = with_strategy(configs.next(), strategies.next());
+      config.mesh_devices.resize(static_cast<size_t>(config.strategy->devices()));
+      std::iota(config.mesh_devices.begin(), config.mesh_devices.end(), 0);
+      const RunConfig in_order = parse_run_config(write_run_config(config), "f.json");
+      std::ranges::shuffle(config.mesh_devices, random);
+      const std::string text = write_run_config(config);
+      const JsonNode document = read_json(text, "");
+      const JsonNode* mesh = document.find("mesh");
+      QVERIFY2(mesh && mesh->find("devices") && !mesh->find("axes"), text.c_str());
+      QVERIFY2(parse_run_config(text, "f.json") == config, text.c_str());
+      RunConfig expanded = config;
+      expanded.strategy.reset();
+      QVERIFY(parse_run_config(write_run_config(expanded), "f.json") == expanded);
+      const std::string order = print_json_line(*mesh->find("devices"));
+      QVERIFY(apply_overrides(in_order, {"mesh.devices=" + order}) == config);
+      RunConfig plain = config;
+      plain.mesh_devices.clear();
+      QVERIFY(apply_overrides(plain, {"mesh.devices=" + order}) == config);
+      QVERIFY(apply_overrides(config, {"mesh.devices=[]"}) == plain);
+    }
+  }
+
+  void an_order_of_other_devices_than_those_of_the_strategy_is_an_error() {
+    for (const auto& [strategy, code] : std::vector<std::pair<const char*, std::string>>{
+             {R"({"data": 2})", "device_order"}, {R"({"data": "2"})", "wrong_type"}, {"2", "wrong_type"}}) {
+      for (const char* devices : {"[0, 1, 2, 3]", "[0, 0]", "[1]"}) {
+        const std::string mesh = fmt::format("\"mesh\": {{\"devices\": {}}},", devices);
+        const auto errors = errors_of([&] { config_of(strategy, mesh); });
+        QVERIFY2(errors.size() == 1 && errors[0].code == code, Failure(errors).what());
+      }
+    }
+  }
+
   void texts_name_rules_of_a_strategy_as_the_run_file_does() {
     QCOMPARE(in_words_of_strategy("sharding.rules[2].axes.batch wants x; sharding.rules[1].axes.mlp: a", 2),
              std::string("strategy (batch) wants x; sharding.rules[1].axes.mlp: a"));
@@ -176,6 +219,15 @@ class StrategyTest : public QObject {
         const std::string text = whole ? print_json(to_whole_run_document(config)) : write_run_config(config);
         QVERIFY2(parse_run_config(text, "f.json") == config, text.c_str());
       }
+    }
+  }
+
+  void its_policies_of_recomputing_are_those_of_a_schedule() {
+    QCOMPARE(recompute_policies().size(), run_file::rematerialise_policies().size());
+    for (size_t i = 0; i < recompute_policies().size(); ++i) {
+      const std::string &own = recompute_policies()[i], &of_schedule = run_file::rematerialise_policies()[i];
+      QCOMPARE(config_of("{\"recompute\": \"" + own + "\"}").schedule.rematerialise, of_schedule);
+      QCOMPARE(recompute_of(of_schedule), own);
     }
   }
 

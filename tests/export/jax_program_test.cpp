@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/config/rename_axis.h"
 #include "engine/export/jax_program.h"
 #include "engine/export/jax_specs_file.h"
 #include "engine/machine/host_machine.h"
@@ -168,6 +169,18 @@ for run in runs:
     runpy.run_path(file, run_name="__main__")
 )";
 
+// Runs parse_arguments() of a program, with its docstring, without what that imports.
+constexpr const char* help_driver = R"(
+import argparse, ast, sys
+tree = ast.parse(open(sys.argv[1]).read())
+__doc__ = ast.get_docstring(tree, clean=False)
+STEPS = 1
+functions = [node for node in tree.body if getattr(node, "name", "") == "parse_arguments"]
+exec(compile(ast.Module(functions, []), sys.argv[1], "exec"))
+sys.argv = ["program", "--help"]
+parse_arguments()
+)";
+
 void write(const QString& path, const std::string& text) {
   QFile file(path);
   QVERIFY(file.open(QIODevice::WriteOnly));
@@ -255,6 +268,22 @@ class JaxProgramTest : public QObject {
     const std::string specs = read(program(one.name) + ".json");
     QVERIFY(specs.size() > 10);
     QVERIFY(with_specs(config_of(one), specs, "specs.json") == config_of(one));
+  }
+
+  void its_help_names_the_mesh_as_it_is() {
+    const QString python = QStandardPaths::findExecutable("python3");
+    if (python.isEmpty()) QSKIP("python3 is not installed");
+    RunConfig config = config_of(cases()[0]);
+    for (const char* axis : {"data", "50%", "%s", "%(prog)s", "100%(prog)d", "%(prog", "%%(prog)s%"}) {
+      config = rename_axis(config, config.mesh_axes[0].name, axis);
+      write(program("help"), jax_program(config));
+      QProcess help;
+      help.start(python, {"-c", help_driver, program("help")});
+      QVERIFY(help.waitForFinished(60000));
+      QVERIFY2(help.exitCode() == 0, help.readAllStandardError().constData());
+      const QByteArray first = help.readAllStandardOutput().split('\n').value(2);
+      QVERIFY2(first.contains(QByteArray(" on a mesh of ") + axis + "=4, "), first.constData());
+    }
   }
 
   // Those that it writes are the real ones of JAX: changed in the program, they are changed here.

@@ -273,6 +273,29 @@ class FieldsTest : public WindowCase {
     }
   }
 
+  void the_columns_fit_the_panel_whatever_its_width() {
+    close_window();
+    open_window(compiled_plans(), load_preset("mixtral_tiny"), {1600, 800});
+    auto* dock = window_->findChild<QDockWidget*>("parameters");
+    int seen = 0;
+    for (const int width : {220, 250, 300, 400, 500, 600, 700, 900}) {
+      window_->resizeDocks({dock}, {width}, Qt::Horizontal);
+      QTRY_VERIFY_WITH_TIMEOUT(std::abs(dock->width() - width) < 10, patience);
+      QTRY_VERIFY_WITH_TIMEOUT(tree()->header()->length() <= tree()->viewport()->width(), patience);
+      QCOMPARE(tree()->horizontalScrollBar()->maximum(), 0);
+      const int shown = ParameterModel::columns - tree()->header()->hiddenSectionCount();
+      QVERIFY(shown >= 2 && shown >= seen);
+      QVERIFY(!tree()->isColumnHidden(ParameterModel::name_column));
+      QVERIFY(!tree()->isColumnHidden(ParameterModel::spec_column));
+      seen = shown;
+    }
+    QCOMPARE(seen, int{ParameterModel::columns});
+    window_->resizeDocks({dock}, {300}, Qt::Horizontal);
+    QTRY_VERIFY_WITH_TIMEOUT(tree()->isColumnHidden(ParameterModel::dtype_column), patience);
+    tree()->header()->resizeSection(ParameterModel::name_column, 120);  // by hand
+    QCOMPARE(tree()->header()->hiddenSectionCount(), 0);
+  }
+
   void names_deep_in_the_tree_are_whole_beside_their_specs_in_a_small_window() {
     close_window();
     open_window(compiled_plans(), load_preset("mixtral_tiny"), {1280, 800});

@@ -1,5 +1,7 @@
 #include "gui/workspace/findings.h"
 
+#include <QDockWidget>
+#include <QHeaderView>
 #include <QInputDialog>
 #include <QPushButton>
 #include <QSet>
@@ -7,10 +9,14 @@
 #include <QTimer>
 #include <QTreeView>
 #include <QTreeWidget>
+#include <algorithm>
+#include <numeric>
+#include <random>
 
 #include "engine/compile/file_paths.h"
 #include "engine/compile/settings.h"
 #include "gui/document/text.h"
+#include "gui/look/shared_columns.h"
 #include "gui/panels/parameter_model.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
@@ -36,6 +42,23 @@ class FindingsTest : public QObject {
   Q_OBJECT
 
  private slots:
+  void columns_share_a_room_and_none_is_cut_for_one_that_has_more() {
+    std::mt19937 random(3);
+    for (int i = 0; i < 1000; ++i) {
+      std::vector<int> wanted(1 + random() % 6);
+      for (int& width : wanted) width = static_cast<int>(random() % 300);
+      const int room = static_cast<int>(random() % 1000);
+      const std::vector<int> widths = shared_widths(wanted, room);
+      QCOMPARE(std::accumulate(widths.begin(), widths.end(), 0), room);
+      const bool all_fit = std::accumulate(wanted.begin(), wanted.end(), 0) <= room;
+      const int widest = *std::ranges::max_element(widths);
+      for (size_t column = 0; column < wanted.size(); ++column) {
+        if (all_fit) QVERIFY(widths[column] >= wanted[column]);
+        else QVERIFY(widths[column] == wanted[column] || widths[column] >= widest - static_cast<int>(wanted.size()));
+      }
+    }
+  }
+
   void problems_are_priced_in_the_background_and_fixed_by_one_undoable_edit() {
     MainWindow window(compiled_plans(), "/nowhere/shardrun");
     Workspace& workspace = window.workspace();
@@ -44,6 +67,7 @@ class FindingsTest : public QObject {
                       {"sharding.mode=as_written", "schedule.rematerialise=full",
                        R"(mesh.axes=[{"name":"data","size":4},{"name":"spare","size":2}])"});
     workspace.document.reset(before, {});
+    window.resize(1280, 800);
     window.show();
     QTRY_VERIFY_WITH_TIMEOUT(workspace.planner.is_current() && workspace.findings.is_priced(), patience);
     QVERIFY(workspace.findings.fixable() > 0);
@@ -51,6 +75,21 @@ class FindingsTest : public QObject {
     auto* list = window.findChild<QTreeWidget*>("problems");
     QVERIFY(list->topLevelItemCount() >= static_cast<int>(workspace.findings.list().size()));
     QVERIFY(list->topLevelItem(0)->text(3).contains("ms a step"));
+
+    const auto is_whole = [&](const QTreeWidgetItem* item, int column) {
+      return list->fontMetrics().horizontalAdvance(item->text(column)) < list->columnWidth(column);
+    };
+    window.findChild<QDockWidget*>("problems")->raise();
+    QTRY_VERIFY_WITH_TIMEOUT(list->viewport()->width() > 1200, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(list->header()->length() == list->viewport()->width(), patience);
+    for (int row = 0; row < list->topLevelItemCount(); ++row) {
+      const QTreeWidgetItem* item = list->topLevelItem(row);
+      for (const int column : {1, 3})
+        QVERIFY2(is_whole(item, column),
+                 qPrintable(QString("%1 in %2").arg(item->text(column)).arg(list->columnWidth(column))));
+      for (int column = 0; column < list->columnCount(); ++column)
+        QVERIFY(is_whole(item, column) || item->toolTip(column).contains(item->text(column)));
+    }
 
     list->setCurrentItem(list->topLevelItem(0));
     auto* fix = window.findChild<QPushButton*>("fixFinding");

@@ -8,6 +8,7 @@
 #include <QFile>
 #include <QLocalServer>
 #include <QLocalSocket>
+#include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -16,6 +17,7 @@
 #include <QTableWidget>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
 #include <algorithm>
 #include <array>
 
@@ -47,6 +49,21 @@ class HistoryTest : public QObject {
   HistoryTab* tab() { return panel_->findChild<HistoryTab*>(); }
   QTableWidget* table() { return panel_->findChild<QTableWidget*>("history"); }
   RunCurve* losses() { return panel_->findChild<RunCurve*>("lossCurve"); }
+
+  // Presses Remove, and the button of this text in the question; the text of the question.
+  QString remove_selected(const QString& answer) {
+    QString asked;
+    QTimer::singleShot(0, this, [&] {
+      auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+      QVERIFY(box);
+      asked = box->text();
+      for (QAbstractButton* button : box->buttons())
+        if (button->text().remove('&') == QString(answer).remove('&')) return button->click();
+      box->reject();
+    });
+    panel_->findChild<QPushButton*>("removeRun")->click();
+    return asked;
+  }
 
   HelloMessage hello() {
     HelloMessage hello;
@@ -219,10 +236,23 @@ class HistoryTest : public QObject {
     const StoredRun second = record_run(3, 4);
     panel_->set_store(store());
     QCOMPARE(table()->rowCount(), 2);
-    panel_->findChild<QPushButton*>("removeRun")->click();
+    remove_selected("Remove");
     QCOMPARE(table()->rowCount(), 1);
     QVERIFY(!QDir(first.record).exists() && QDir(second.record).exists());
     QVERIFY(!panel_->findChild<QPushButton*>("removeRun")->isEnabled());
+  }
+
+  void a_run_is_removed_only_where_the_question_that_names_it_is_answered_so() {
+    const StoredRun run = record_run(3, 5);
+    panel_->set_store(store());
+    table()->selectRow(0);
+    const QString asked = remove_selected("Cancel");
+    QVERIFY2(asked.contains(run.label()), qPrintable(asked));
+    QCOMPARE(table()->rowCount(), 1);
+    QVERIFY(QDir(run.record).exists());
+    remove_selected("Remove");
+    QCOMPARE(table()->rowCount(), 0);
+    QVERIFY(!QDir(run.record).exists());
   }
 
   void a_record_that_cannot_be_read_says_why_and_harms_nothing() {
@@ -236,7 +266,7 @@ class HistoryTest : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(!table()->item(0, 2)->text().isEmpty(), patience);
     QVERIFY2(table()->item(0, 2)->text().contains("record.json"), qPrintable(table()->item(0, 2)->text()));
     table()->selectRow(0);
-    panel_->findChild<QPushButton*>("removeRun")->click();
+    remove_selected("Remove");
     QCOMPARE(table()->rowCount(), 0);
     QVERIFY(!QDir(run.record).exists());
   }

@@ -11,12 +11,14 @@
 #include <QTest>
 #include <QTimer>
 #include <QToolButton>
+#include <algorithm>
 
 #include "engine/machine/chosen_machine.h"
 #include "gui/document/edits.h"
 #include "gui/look/appearance.h"
 #include "gui/panels/mesh_dialog.h"
 #include "gui/window/presets.h"
+#include "gui/window/tool_bar.h"
 #include "gui/window/window.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
@@ -348,6 +350,37 @@ class MeshTest : public WindowCase {
     QCOMPARE(planner().plan()->mesh.device_count(), 16);
     document().undo_stack().undo();
     QVERIFY(document().config() == before);
+  }
+
+  void the_tool_bar_shows_all_its_fields_while_axes_come_and_go() {
+    window_->resize(1280, 800);
+    document().reset(load_preset(default_preset), {});
+    auto* bar = window_->findChild<ToolBar*>("toolBar");
+    const auto hidden = [&] {
+      QStringList names;
+      for (QAction* action : bar->actions())
+        if (action->isVisible() && !bar->widgetForAction(action)->isVisible())
+          names << bar->widgetForAction(action)->objectName();
+      return names.join(' ');
+    };
+    const auto stays_whole = [&](const QString& after) {
+      QTRY_VERIFY2_WITH_TIMEOUT(hidden().isEmpty(), qPrintable(hidden() + " at once after " + after), patience);
+      QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy() && !workspace().findings.is_pricing(), patience);
+      QTest::qWait(0);
+      QVERIFY2(hidden().isEmpty(), qPrintable(hidden() + " with what is found, after " + after));
+    };
+    const std::vector<MeshAxis> two = document().config().mesh_axes;
+    for (const char* third : {"axis", "sequence"}) {
+      for (const char* fourth : {"", "spare"}) {
+        std::vector<MeshAxis> axes = two;
+        axes.push_back({third, 2});
+        if (*fourth) axes.push_back({fourth, 1});
+        set_mesh_axes(document(), axes);
+        stays_whole(QString("%1 %2").arg(third, fourth));
+        document().undo_stack().undo();
+        stays_whole("undo");
+      }
+    }
   }
 
   void every_parameter_tells_the_rule_that_decided_it_and_an_edit_starts_from_what_the_rule_gave() {

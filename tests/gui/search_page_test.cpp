@@ -156,7 +156,7 @@ class SearchPageTest : public WindowCase {
       }
       box->setCurrentIndex(0);
     }
-    QCOMPARE(choices, 3 + 2 + 3 + 2 + 3);
+    QCOMPARE(choices, static_cast<int>(recompute_policies().size()) + 2 + 3 + 2 + 3);
   }
 
   void a_click_selects_and_pins_a_second_one_takes_and_undo_gives_it_back() {

@@ -4,6 +4,8 @@
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTest>
+#include <QToolButton>
+#include <map>
 
 #include "engine/config/strategy.h"
 #include "gui/document/edits.h"
@@ -93,6 +95,35 @@ class StrategyTest : public WindowCase {
     bar().field("tensor")->setValue(3);
     QTRY_VERIFY_WITH_TIMEOUT(bar().field("tensor")->toolTip().contains("near: 1, 2, 4, 8"), patience);
     QVERIFY(bar().field("tensor")->toolTip().contains("'heads' of size 8 does not divide by 3"));
+  }
+
+  void a_degree_that_is_impossible_has_legal_ones_at_a_click_data() {
+    QTest::addColumn<QString>("axis");
+    for (const char* axis : {"tensor", "data"}) QTest::newRow(axis) << axis;
+  }
+  void a_degree_that_is_impossible_has_legal_ones_at_a_click() {
+    QFETCH(QString, axis);
+    const StrategyConfig before = strategy();
+    bar().field(axis.toStdString())->setValue(3);
+    const auto offered = [&] {
+      std::map<QString, QToolButton*> buttons;
+      for (QToolButton* button : window_->findChild<QWidget*>("problemStrip")->findChildren<QToolButton*>())
+        if (button->isVisible() && button->text().startsWith(axis + " = ")) buttons[button->text()] = button;
+      return buttons;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(!offered().empty(), patience);
+    for (const auto& [text, button] : offered()) {
+      QTRY_VERIFY_WITH_TIMEOUT(offered().contains(text), patience);
+      offered()[text]->click();
+      QCOMPARE(degree(strategy(), axis.toStdString()), text.section(' ', -1).toLongLong());
+      QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+      QVERIFY2(planner().errors().empty(), qPrintable(text));
+      document().undo_stack().undo();
+      QCOMPARE(degree(strategy(), axis.toStdString()), int64_t{3});
+      QTRY_VERIFY_WITH_TIMEOUT(!planner().errors().empty(), patience);
+    }
+    document().undo_stack().undo();
+    QVERIFY(strategy() == before);
   }
 
   void written_out_the_plan_is_the_same_and_the_strip_goes() {
@@ -197,6 +228,7 @@ class StrategyTest : public WindowCase {
 
   void the_strip_shows_what_the_schedule_recomputes() {
     const auto* box = bar().findChild<QComboBox*>("strategy_recompute");
+    for (const std::string& policy : recompute_policies()) QVERIFY(box->findData(qt(policy)) >= 0);
     for (const char* policy : {"mlp", "full", "**/ln1/**", "none"}) {
       set_rematerialisation(document(), policy);
       QCOMPARE(box->currentText(), QString("recompute %1").arg(policy));

@@ -161,9 +161,9 @@ class DecoderOnlyTransformerTest : public QObject {
       QVERIFY2(!error.hint.empty(), to_string(error.place).c_str());
     }
     const std::map<std::string, std::string> expected{
-        {"model.vocab_size", "out_of_range"},  {"model.seq_len", "wrong_type"},      {"model.embed", "unknown_key"},
-        {"model.embed_dim", "missing_key"},    {"model.num_layers", "out_of_range"}, {"model.num_heads", "missing_key"},
-        {"model.dropout_rate", "out_of_range"}};
+        {"model.vocab_size", "out_of_range"}, {"model.seq_len", "wrong_type"},
+        {"model.embed", "unknown_key"},       {"model.num_layers", "out_of_range"},
+        {"model.num_heads", "missing_key"},   {"model.dropout_rate", "out_of_range"}};
     QVERIFY(found == expected && errors.size() == expected.size());
   }
 

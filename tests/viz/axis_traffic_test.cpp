@@ -35,6 +35,9 @@ class AxisTrafficTest : public QObject {
         exchanges += traffic.exchanges;
         QVERIFY(traffic.exchanges > 0);
         QVERIFY(traffic.level >= 0);
+        const double rate = machine.levels[static_cast<size_t>(traffic.level)].bytes_per_second;
+        if (plan.pipeline.axis && traffic.axes.contains(*plan.pipeline.axis))
+          QVERIFY2(traffic.seconds >= traffic.wire_bytes / rate, preset);
       }
       QVERIFY(exchanges > 0);
       QVERIFY(most <= plan.totals.wire_bytes_per_device * (1 + 1e-12));

@@ -5,6 +5,7 @@
 
 #include "engine/machine/machine_prices.h"
 #include "engine/plan/hidden_transfers.h"
+#include "engine/plan/message_seconds.h"
 
 namespace shardscope {
 
@@ -15,17 +16,24 @@ using AxisNumbers = std::vector<AxisIndex>;
 std::map<AxisNumbers, AxisTraffic> traffic_of_stage(const Plan& plan, int stage) {
   std::map<AxisNumbers, AxisTraffic> traffic;
   const SequenceInstructions instructions = plan.instructions(stage);
+  const std::vector<double> messages = message_seconds(plan);
   for (const auto& [position, runs] : distinct_instructions(plan.program.main(stage))) {
     const Instruction& instruction = instructions[position];
     AxisList axes;
-    if (const CollectiveStart* start = instruction.as<CollectiveStart>()) axes = start->axes;
-    else if (instruction.as<Send>()) axes.push_back(*plan.pipeline.axis);
-    else continue;
+    double seconds = plan.seconds(position, stage);
+    if (const CollectiveStart* start = instruction.as<CollectiveStart>()) {
+      axes = start->axes;
+    } else if (const Send* send = instruction.as<Send>()) {
+      axes.push_back(*plan.pipeline.axis);
+      seconds = messages[static_cast<size_t>(send->channel)];
+    } else {
+      continue;
+    }
     AxisTraffic& sum = traffic[AxisNumbers(axes.begin(), axes.end())];
     sum.axes = axes;
     sum.exchanges += runs;
     sum.wire_bytes += runs * instruction.wire_bytes();
-    sum.seconds += runs * (plan.seconds(position, stage) + hidden_behind_passes(plan, stage, position));
+    sum.seconds += runs * (seconds + hidden_behind_passes(plan, stage, position));
   }
   return traffic;
 }

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <ranges>
+
 #include "engine/base/units.h"
+#include "engine/config/run_file_keys.h"
 #include "engine/lint/rules/rules.h"
 
 namespace shardscope {
@@ -17,7 +20,7 @@ std::vector<Fault> memory_faults(const LintSubject& subject) {
   const ScheduleConfig& schedule = subject.config.schedule;
   if (subject.config.trains()) {
     if (schedule.rematerialise == "none") {
-      for (const char* policy : {"attention", "mlp", "full"})
+      for (const std::string& policy : run_file::rematerialise_policies() | std::views::drop(1))
         fault.fixes.push_back({fmt::format("schedule.rematerialise={}", policy)});
     } else if (schedule.rematerialise != "full") {
       fault.fixes.push_back({"schedule.rematerialise=full"});

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <ranges>
+
 #include "engine/base/units.h"
+#include "engine/config/run_file_keys.h"
 #include "engine/lint/rules/rules.h"
 
 namespace shardscope {
@@ -28,8 +31,8 @@ std::vector<Fault> recompute_faults(const LintSubject& subject) {
   fault.seconds = seconds;
   fault.fixes.push_back({"schedule.rematerialise=none"});
   if (policy == "full") {
-    for (const char* less : {"attention", "mlp"})
-      fault.fixes.push_back({fmt::format("schedule.rematerialise={}", less)});
+    for (const std::string& less : run_file::rematerialise_policies() | std::views::drop(1))
+      if (less != policy) fault.fixes.push_back({fmt::format("schedule.rematerialise={}", less)});
   }
   return {std::move(fault)};
 }
