@@ -119,6 +119,23 @@ void print_shares(const SearchRequest& request, const std::vector<Found>& list) 
   }
 }
 
+constexpr const char* level_names[] = {"undivided", "proportional", "coarse", "own"};
+
+// What the search has bounded, by level: candidates, and profiles for these.
+void print_bounded(const SearchRequest& request, const SearchRecord& record) {
+  const LayerProfiles profiles(request.plan.config, request.plan.machine);
+  const std::vector<Candidate> all = candidates(model_limits(request.plan.config), request.devices, request.fixed);
+  std::map<int, std::set<std::string>> keys;
+  std::map<int, int> count;
+  for (const auto& [at, bound] : record.bounds) {
+    const auto& [index, level] = at;
+    ++count[level];
+    keys[level].insert(profiles.key_of(all[static_cast<size_t>(index)], profile_kinds[static_cast<size_t>(level)]));
+  }
+  for (const auto& [level, bounded] : count)
+    fmt::print("{:>8} bounded {:<12} {:6} profiles\n", bounded, level_names[level], keys[level].size());
+}
+
 // What is not planned and may be better than the best: by what is known of it, how many and the lowest bound.
 void print_open(const SearchRequest& request, const SearchRecord& record, double best) {
   const Bounds bounds(request.plan, request.devices);
@@ -173,7 +190,6 @@ void print_left(const SearchRequest& request, double best) {
   };
   fmt::print("that may be faster than the best\n");
   leave("at once", [&](const Candidate& candidate) { return bounds.of(candidate); });
-  const char* names[] = {"undivided", "proportional", "coarse", "own"};
   for (const ProfileKind kind : profile_kinds) {
     // Those that share a profile, and what it is made of, together.
     std::map<std::string, std::vector<const Candidate*>> by_profile;
@@ -181,7 +197,7 @@ void print_left(const SearchRequest& request, double best) {
     profiles = by_profile.size();
     left.clear();
     for (const auto& [key, sharing] : by_profile) left.insert(left.end(), sharing.begin(), sharing.end());
-    leave(names[static_cast<size_t>(kind)],
+    leave(level_names[static_cast<size_t>(kind)],
           [&](const Candidate& candidate) { return layers.of(candidate, kind, limit, best); });
   }
 }
@@ -205,6 +221,7 @@ int run(int count, char** arguments) {
   fmt::print("{} candidates: {} too large, {} dominated, {} planned, {} open; gap {:.4f}\nfastest\n", space.candidates,
              space.too_large, space.dominated, space.planned, space.open, result.gap);
   print_shares(request, result.fastest);
+  print_bounded(request, record);
   print_planned(record, result);
   fmt::print("front\n");
   print_shares(request, result.front);
