@@ -11,7 +11,7 @@ MpiChannel::MpiChannel(MpiRoute route, const Ends& ends, int tag, std::shared_pt
     : ChannelEnd(ends, std::move(totals)), route_(std::move(route)), tag_(tag), shape_(sizeof(MessageShape)) {}
 
 MpiChannel::~MpiChannel() {
-  if (transfers_.requests.empty()) return;
+  if (transfers_.under_way == 0) return;
   std::vector<std::vector<std::byte>> memory;
   memory.push_back(std::move(shape_));
   memory.push_back(std::move(packed_));

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/comm/mpi_runtime.h"
@@ -48,10 +49,7 @@ int64_t MpiLink::send(MpiTransfers& transfers, const std::byte* data, int64_t by
     const int code =
         (synchronous ? MPI_Issend : MPI_Isend)(data + first, count, MPI_BYTE, to, tag, communicator_, &request);
     check_mpi(code, synchronous ? "MPI_Issend" : "MPI_Isend", rank_);
-    transfers.requests.push_back(request);
-    ++under_way_;
-    transfers.peers.push_back(to);
-    transfers.receive_bytes.push_back(-1);
+    add_message(request, {&transfers, to, -1});
     first += count;
   } while (first < bytes);
   return first;
@@ -64,49 +62,64 @@ void MpiLink::receive(MpiTransfers& transfers, std::byte* data, int64_t bytes, i
     auto count = static_cast<int>(std::min(bytes - first, max_message_bytes_));
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Irecv(data + first, count, MPI_BYTE, from, tag, communicator_, &request), "MPI_Irecv", rank_);
-    transfers.requests.push_back(request);
-    ++under_way_;
-    transfers.peers.push_back(from);
-    transfers.receive_bytes.push_back(count);
+    add_message(request, {&transfers, from, count});
     first += count;
   } while (first < bytes);
 }
 
-bool MpiLink::test(MpiTransfers& transfers) {
-  if (transfers.requests.empty()) return true;
-  std::lock_guard lock(mutex_);
-  auto count = static_cast<int>(transfers.requests.size());
-  statuses_.resize(transfers.requests.size());
-  int done = 0;
-  int code = MPI_Testall(count, transfers.requests.data(), &done, statuses_.data());
-  for (size_t i = 0; code == MPI_ERR_IN_STATUS && i < statuses_.size(); ++i) {
-    int error = statuses_[i].MPI_ERROR;
-    if (error == MPI_ERR_PENDING) continue;
-    check_mpi(error, ("a message with rank " + std::to_string(transfers.peers[i])).c_str(), rank_);
-  }
-  check_mpi(code, "MPI_Testall", rank_);
-  if (!done) return false;
-  for (size_t i = 0; i < statuses_.size(); ++i) {
-    if (transfers.receive_bytes[i] < 0) continue;
-    int bytes = 0;
-    check_mpi(MPI_Get_count(&statuses_[i], MPI_BYTE, &bytes), "MPI_Get_count", rank_);
-    if (bytes == transfers.receive_bytes[i]) continue;
-    throw Failure(Error{"comm_argument",
-                        "rank " + std::to_string(transfers.peers[i]) + " sent " + std::to_string(bytes) +
-                            " bytes where " + std::to_string(transfers.receive_bytes[i]) + " were expected",
-                        on_rank(rank_), "every member of a group makes the same calls in the same order"});
-  }
-  under_way_ -= transfers.requests.size();
-  transfers.requests.clear();
-  transfers.peers.clear();
-  transfers.receive_bytes.clear();
-  return true;
+void MpiLink::add_message(MPI_Request request, const Message& message) {
+  requests_.push_back(request);
+  messages_.push_back(message);
+  ++message.owner->under_way;
 }
 
-void MpiLink::await(MpiTransfers& transfers) {
+void MpiLink::test() {
+  if (requests_.empty()) return;
+  std::lock_guard lock(mutex_);
+  done_.resize(requests_.size());
+  statuses_.resize(requests_.size());
+  int count = 0;
+  const int code =
+      MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, done_.data(), statuses_.data());
+  if (code != MPI_ERR_IN_STATUS) check_mpi(code, "MPI_Testsome", rank_);
+  for (int i = 0; i < count; ++i) {
+    const Message& message = messages_[static_cast<size_t>(done_[static_cast<size_t>(i)])];
+    const MPI_Status& status = statuses_[static_cast<size_t>(i)];
+    if (code == MPI_ERR_IN_STATUS) {
+      check_mpi(status.MPI_ERROR, ("a message with rank " + std::to_string(message.peer)).c_str(), rank_);
+    }
+    if (message.receive_bytes >= 0) check_received(status, message);
+    --message.owner->under_way;
+  }
+  if (count > 0) remove_done();
+}
+
+void MpiLink::check_received(const MPI_Status& status, const Message& message) const {
+  int bytes = 0;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count", rank_);
+  if (bytes == message.receive_bytes) return;
+  throw Failure(Error{"comm_argument",
+                      "rank " + std::to_string(message.peer) + " sent " + std::to_string(bytes) + " bytes where " +
+                          std::to_string(message.receive_bytes) + " were expected",
+                      on_rank(rank_), "every member of a group makes the same calls in the same order"});
+}
+
+void MpiLink::remove_done() {
+  size_t kept = 0;
+  for (size_t i = 0; i < requests_.size(); ++i) {
+    if (requests_[i] == MPI_REQUEST_NULL) continue;
+    requests_[kept] = requests_[i];
+    messages_[kept++] = messages_[i];
+  }
+  requests_.resize(kept);
+  messages_.resize(kept);
+}
+
+void MpiLink::await(const MpiTransfers& transfers) {
   std::chrono::microseconds sleep = first_sleep;
-  for (int tests = 0; !test(transfers); ++tests) {
+  for (int tests = 0;; ++tests) {
     progress();
+    if (transfers.under_way == 0) return;
     if (tests < quick_tests) {
       std::this_thread::yield();
     } else {
@@ -116,7 +129,8 @@ void MpiLink::await(MpiTransfers& transfers) {
   }
 }
 
-void MpiLink::wait(MpiTransfers& transfers, ControlRegion* region) {
+void MpiLink::wait(const MpiTransfers& transfers, ControlRegion* region) {
+  if (transfers.under_way == 0) return;
   try {
     await(transfers);
   } catch (const Failure&) {
@@ -130,17 +144,19 @@ void MpiLink::abandon(MpiTransfers& transfers, std::vector<std::vector<std::byte
   static std::vector<std::vector<std::byte>> abandoned;
   static std::vector<std::shared_ptr<const void>> abandoned_arenas;
   std::lock_guard lock(mutex_);
-  under_way_ -= transfers.requests.size();
   if (arena) abandoned_arenas.push_back(std::move(arena));
   for (std::vector<std::byte>& bytes : memory) abandoned.push_back(std::move(bytes));
   int finalized = 0;
-  if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized) return;
-  for (size_t i = 0; i < transfers.requests.size(); ++i) {
-    MPI_Request& request = transfers.requests[i];
-    if (request == MPI_REQUEST_NULL) continue;
-    if (transfers.receive_bytes[i] >= 0) MPI_Cancel(&request);
+  const bool is_over = MPI_Finalized(&finalized) != MPI_SUCCESS || finalized;
+  for (size_t i = 0; i < requests_.size(); ++i) {
+    if (messages_[i].owner != &transfers) continue;
+    MPI_Request request = std::exchange(requests_[i], MPI_REQUEST_NULL);
+    if (request == MPI_REQUEST_NULL || is_over) continue;
+    if (messages_[i].receive_bytes >= 0) MPI_Cancel(&request);
     MPI_Request_free(&request);
   }
+  transfers.under_way = 0;
+  remove_done();
 }
 
 void MpiLink::abort() noexcept {
@@ -157,7 +173,8 @@ void MpiLink::abort() noexcept {
 }
 
 void MpiLink::progress() {
-  if (under_way_ > 0 || aborted_by_ >= 0) check_aborted();
+  if (!requests_.empty() || aborted_by_ >= 0) check_aborted();
+  test();
   for (MpiPending* pending : pending_) pending->advance();
 }
 

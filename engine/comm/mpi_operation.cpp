@@ -9,7 +9,7 @@ MpiOperation::MpiOperation(std::shared_ptr<MpiLink> link, std::shared_ptr<Contro
 
 MpiOperation::~MpiOperation() {
   link_->remove(*this);
-  if (transfers.requests.empty()) return;
+  if (transfers.under_way == 0) return;
   std::vector<std::vector<std::byte>> memory;
   memory.push_back(std::move(sent));
   memory.push_back(std::move(received));
@@ -26,7 +26,7 @@ void MpiOperation::begin(MpiStages stages) {
 
 void MpiOperation::advance() {
   const Clock::time_point now = Clock::now();
-  const Clock::time_point since = transfers.requests.empty() ? now : seen_;
+  const Clock::time_point since = transfers.under_way == 0 ? now : seen_;
   progress();
   seen_ = Clock::now();
   record.transfer_ns += std::chrono::nanoseconds(seen_ - since).count();
@@ -34,7 +34,7 @@ void MpiOperation::advance() {
 
 void MpiOperation::finish() {
   link_->remove(*this);
-  if (!transfers.requests.empty()) record.transfer_ns += std::chrono::nanoseconds(Clock::now() - seen_).count();
+  if (transfers.under_way > 0) record.transfer_ns += std::chrono::nanoseconds(Clock::now() - seen_).count();
   while (!stages_.is_done()) {
     switch (stages_.awaits()) {
       case MpiStages::Await::peers: await_peers(); break;
@@ -48,8 +48,8 @@ void MpiOperation::finish() {
 bool MpiOperation::is_ready() {
   switch (stages_.awaits()) {
     case MpiStages::Await::peers: return have_peers_come();
-    case MpiStages::Await::messages: return link_->test(transfers);
-    case MpiStages::Await::finish: link_->test(transfers); break;
+    case MpiStages::Await::messages: return transfers.under_way == 0;
+    case MpiStages::Await::finish: break;
   }
   return false;
 }

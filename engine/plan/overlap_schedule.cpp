@@ -55,6 +55,8 @@ class OverlappedTask {
         slot_(count_),
         is_issued_(count_),
         needed_(count_),
+        used_(count_),
+        unissued_(streams.names.size()),
         waiting_(streams.names.size()),
         open_(program.groups.size()),
         clock_(streams) {}
@@ -153,6 +155,8 @@ class OverlappedTask {
         double& until = free_until[at(stream(start_at(i)))];
         const double used = computed[at(slot_[at(done_of_[at(i)])])], begin = std::min(used, until) - wanted(i);
         needed_[at(i)] = std::min(used, computed[at(i)] + wanted(i));
+        used_[at(i)] = used;
+        unissued_[at(stream(start_at(i)))].insert(used);
         const auto behind = std::ranges::upper_bound(computed, begin);
         latest = std::min(latest, static_cast<int>(behind - computed.begin()) - 1);
         latest = std::max(latest, earliest_[at(i)]);
@@ -202,12 +206,42 @@ class OverlappedTask {
     return clock_.queued_seconds(stream(start_at(start))) <= wanted(start) + until_next;
   }
 
+  // Whether waiting neither lets a start pass that is needed earlier nor saves memory. Computing that takes longer than
+  // expected then leaves no link idle.
+  bool waits_in_vain(int start) const {
+    const CollectiveStart& collective = start_at(start);
+    return bytes(collective.destinations) < bytes(collective.operands) &&
+           open_[group(start)].size() < most_open_collectives &&
+           *unissued_[at(stream(collective))].begin() >= used_[at(start)];
+  }
+
+  int64_t bytes(const std::vector<int>& values) const {
+    int64_t sum = 0;
+    for (int value : values) sum += program_.values.at(value).bytes();
+    return sum;
+  }
+
   void issue_wanted(int slot) {
     for (Waiting& of_stream : waiting_) {
-      for (auto next = of_stream.begin(); next != of_stream.end() && is_wanted(next->second, slot);) {
-        const int start = (next++)->second;
-        if (is_ready(start)) issue_start(start);
-      }
+      issue_while(of_stream, [&](int start) { return is_wanted(start, slot) || waits_in_vain(start); });
+    }
+  }
+
+  // What is to be under way once a transfer that is waited for has ended: its stream is not idle until the next start.
+  void issue_behind(int transfer) {
+    const int on = stream(start_at(transfer));
+    if (!is_moving(transfer)) return;
+    issue_while(waiting_[at(on)], [&](int start) {
+      return open_[group(start)].size() < most_open_collectives && clock_.queued_behind(transfer, on) <= wanted(start);
+    });
+  }
+
+  template <class MayGo>
+  void issue_while(Waiting& of_stream, const MayGo& may_go) {
+    for (auto next = of_stream.begin(); next != of_stream.end() && may_go(next->second);) {
+      const std::pair<double, int> one = *next;
+      if (is_ready(one.second)) issue_start(one.second);
+      next = of_stream.upper_bound(one);
     }
   }
 
@@ -249,6 +283,8 @@ class OverlappedTask {
         std::deque<Open>& open = open_[group(index)];
         if (open.size() == most_open_collectives) finish(done_of_[at(open.front().start)]);
         open.push_back({index, clock_.time() + wanted(index)});
+        std::multiset<double>& unissued = unissued_[at(stream(*start))];
+        unissued.erase(unissued.find(used_[at(index)]));
       }
       clock_.start(index, stream(*start), seconds_[at(index)]);
     } else if (const CollectiveDone* done = instruction.as<CollectiveDone>()) {
@@ -270,6 +306,8 @@ class OverlappedTask {
     issue_start(start);
     std::deque<Open>& open = open_[group(start)];
     while (!is_issued_[at(done)]) {
+      issue_behind(open.front().start);
+      if (is_issued_[at(done)]) break;
       const int oldest = open.front().start;
       open.pop_front();
       clock_.finish(oldest, stream(start_at(oldest)));
@@ -309,9 +347,11 @@ class OverlappedTask {
   std::vector<int> done_of_;
   std::vector<int> earliest_, slot_;
   std::vector<bool> is_issued_;
-  std::vector<double> needed_;          // per start: by when it is to be done, in seconds that are computed before
-  std::vector<Waiting> waiting_;        // per stream: starts that may be issued from here on
-  std::vector<std::deque<Open>> open_;  // per group
+  std::vector<double> needed_;  // per start: by when it is to be done, in seconds that are computed before
+  std::vector<double> used_;    // per start: when its result is first used, likewise
+  std::vector<std::multiset<double>> unissued_;  // per stream: of its starts
+  std::vector<Waiting> waiting_;                 // per stream: starts that may be issued from here on
+  std::vector<std::deque<Open>> open_;           // per group
   StageClock clock_;
   std::vector<int> order_;
 };

@@ -78,6 +78,14 @@ double StageClock::queued_seconds(int stream) const {
   return seconds;
 }
 
+double StageClock::queued_behind(int position, int stream) const {
+  const Queue& queue = queues_[static_cast<size_t>(stream)];
+  double seconds = 0;
+  for (size_t i = queue.transfers.size(); i-- > queue.first && queue.transfers[i].position != position;)
+    seconds += queue.transfers[i].remaining;
+  return seconds;
+}
+
 void StageClock::choose(bool computes, int first) {
   running_.clear();
   if (open_ == 0) return;

@@ -47,8 +47,9 @@ class StageClock {
   TimeSpan start(int position, int stream, double seconds);
   // Waits for it; returns when it did.
   TimeSpan finish(int position, int stream);
-  bool is_open(int position, int stream) const;  // started and not ended
-  double queued_seconds(int stream) const;       // what is left of its transfers, each alone
+  bool is_open(int position, int stream) const;          // started and not ended
+  double queued_seconds(int stream) const;               // what is left of its transfers, each alone
+  double queued_behind(int position, int stream) const;  // of those started later than an open one
 
  private:
   // The host issues one more instruction; the device has nothing else to do until then.

@@ -207,6 +207,31 @@ class OverlapScheduleTest : public QObject {
     }
   }
 
+  // Between the end of a transfer and the next start a link would be idle.
+  void the_next_start_comes_before_a_done_that_is_waited_for() {
+    RandomProgram one = layers(12, 3, 1);
+    const IssueOrder order = overlapped_orders(one.program, one.graph, one.seconds, streams_of(false), 1)[0];
+    const std::vector<int> place = places(one, order);
+    for (size_t layer = 0; layer + 1 < 12; ++layer) QVERIFY(place[3 * (layer + 1)] < place[3 * layer + 1]);
+  }
+
+  // Over a link that is behind for long, and that is not where computing takes longer than expected.
+  void what_gets_smaller_is_started_as_soon_as_it_is_made() {
+    RandomProgram one = empty_program(0);
+    constexpr size_t layers = 12;
+    for (size_t layer = 0; layer < layers; ++layer) {
+      const int made = new_value(one), reduced = new_value(one);
+      one.program.values[static_cast<size_t>(made)].local_shape = {8};
+      one.program.values[static_cast<size_t>(reduced)].local_shape = {1};
+      compute(one, {{}, {made}}, 1);
+      gather(one, made, reduced, 3);
+    }
+    one = finished(std::move(one));
+    const std::vector<int> place =
+        places(one, overlapped_orders(one.program, one.graph, one.seconds, streams_of(false), 1)[0]);
+    for (size_t layer = 0; layer < layers; ++layer) QCOMPARE(place[3 * layer + 1], place[3 * layer] + 1);
+  }
+
   void what_is_needed_first_is_started_first() {
     RandomProgram one = layers_behind_an_exchange(12);
     const Streams streams = streams_of(false);
