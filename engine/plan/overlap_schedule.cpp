@@ -206,11 +206,11 @@ class OverlappedTask {
     return clock_.queued_seconds(stream(start_at(start))) <= wanted(start) + until_next;
   }
 
-  // Whether waiting neither lets a start pass that is needed earlier nor saves memory. Computing that takes longer than
-  // expected then leaves no link idle.
+  // Whether waiting neither lets a start pass that is needed earlier nor saves memory, where computing may take longer
+  // than expected, which would leave the link idle.
   bool waits_in_vain(int start) const {
     const CollectiveStart& collective = start_at(start);
-    return bytes(collective.destinations) < bytes(collective.operands) &&
+    return streams_.shares_cores && bytes(collective.destinations) < bytes(collective.operands) &&
            open_[group(start)].size() < most_open_collectives &&
            *unissued_[at(stream(collective))].begin() >= used_[at(start)];
   }

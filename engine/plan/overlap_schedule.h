@@ -18,10 +18,11 @@ namespace shardscope {
 // computed between them as `lookahead` times the transfer takes, those on one stream one after the other; no earlier
 // than what it depends on, no later than listed. Forwards each start waits from there until what it depends on is done,
 // and until no more than so much is queued on its stream: a transfer behind others is done no sooner, and its result
-// needs room. Of those that wait the one goes first whose result is needed first. One whose result is smaller than what
-// it is made of, such as a reduced gradient, does not wait where none on its stream is needed earlier. Each done comes
-// before the first use of its result, behind the starts that keep its stream busy from then on, or when `lookahead`
-// times the transfer has passed since its start: gradients do not stay in their unreduced form for long.
+// needs room. Of those that wait the one goes first whose result is needed first. Where ranks share
+// cores, one whose result is smaller than what it is made of, such as a reduced gradient, does not wait where none on
+// its stream is needed earlier. Each done comes before the first use of its result, behind the starts that keep its
+// stream busy from then on, or when `lookahead` times the transfer has passed since its start: gradients do not stay in
+// their unreduced form for long.
 //
 // Example: weights of four layers are gathered, 1 s each, and each layer computes 2 s. Listed: gather, compute, gather,
 // compute ...: 12 s. With lookahead 1 each gather starts before the layer before computes: 9 s, of which the first

@@ -21,6 +21,7 @@ bool Streams::may_hide_communication() const {
 Streams streams_on(const Machine& machine, std::span<const int> levels, const std::vector<bool>& blocking) {
   Streams streams;
   streams.issue_seconds = machine.device.host_seconds();
+  streams.shares_cores = machine.device.kind == DeviceKind::host_cores;
   streams.names = {"compute"};
   for (const Level& level : machine.levels) streams.names.push_back(level.name);
   for (int level : levels) streams.of_group.push_back(std::max(level, 0) + 1);

@@ -26,6 +26,7 @@ struct Streams {
   // two of those that take the device or a link any time.
   double issue_seconds = 0;
   bool blocking_messages = false;  // StackOverlap
+  bool shares_cores = false;       // ranks of a host compute on the same cores: at once it takes longer than alone
 
   int of(const Program& program, const CollectiveStart& start) const;
   // Nothing where they run one after the other.
