@@ -142,7 +142,7 @@ class MemoryOfStages {
       const double own = at_position(position, of);
       if (own > 0) most = std::max(most, at + own);
     }
-    if (most == 0) return 0;
+    if (most == 0 || is_single(in_flight)) return 0;
     for (size_t c = stage; c < last; c += stages) most += between(chunks[c]) + kept(chunks[c], in_flight, c);
     return most + static_cast<double>(in_flight.until_backward[last] - 1) * sum(memory_.kept, chunks[last]);
   }
@@ -150,6 +150,8 @@ class MemoryOfStages {
   const LayerMemory& memory() const { return memory_; }
 
  private:
+  // Whether a step has one microbatch alone.
+  static bool is_single(const InFlight& in_flight) { return in_flight.until_backward.front() == 1; }
   static size_t last_chunk(const std::vector<ChunkLayers>& chunks, size_t stage, size_t stages) {
     return chunks.size() - stages + stage;
   }

@@ -26,7 +26,8 @@ namespace shardscope {
 // in use in all of its two passes: then what a part has for the pass alone comes on top, in forward, and in backward
 // where it is not split.
 //   Positions within the two passes of the last chunk of a stage: chunks before it are between their passes, and of its
-// own all that is in use there with one device, but for what another part makes that is beside the layers.
+// own all that is in use there with one device, but for what another part makes that is beside the layers. Of a step of
+// one microbatch nothing of that is claimed: its arena may share what a profile, of several, keeps apart.
 //   Where backward is split, a stage has one chunk. What gradients of parameters are made of has a slot for each
 // microbatch that waits for the second half, in use from where the first of these makes it; so at the end of the first
 // half it is all there, and what forward made for that half alone where it has several slots.
