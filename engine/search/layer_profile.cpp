@@ -86,6 +86,7 @@ LayerProfiles::LayerProfiles(const RunConfig& config, const Machine& machine)
   const ShortenedGraph& graph = shortened(base_, {});
   has_experts_ = shardscope::has_experts(graph.graph);
   layers_ = graph.layers;
+  shares_parameters_ = shares_parameters(graph.graph, layers_.back().kept + layers_.back().kept_count);
   for (const EqualLayers& layers : layers_) {
     kept_layers_.push_back(static_cast<int>(layers.first));
     if (layers.kept_count > 1) kept_layers_.push_back(static_cast<int>(layers.end()) - 1);
@@ -100,13 +101,18 @@ bool LayerProfiles::accumulates(const Candidate& candidate) const {
   return candidate.strategy.pipeline > 1 || microbatches_of(candidate) > 1;
 }
 
+// Whether its graph is as pipelines have it.
+bool LayerProfiles::has_stages(const Candidate& candidate, ProfileKind kind) const {
+  return candidate.strategy.pipeline > 1 && (shares_parameters_ || kind == ProfileKind::own);
+}
+
 std::string LayerProfiles::key_of(const Candidate& candidate, ProfileKind kind) const {
   if (kind == ProfileKind::undivided) return key_of(without_division(candidate), ProfileKind::proportional);
   const StrategyConfig& s = candidate.strategy;
   // First what decides the graph: profiles made in this order share it with the next.
   std::string key =
       fmt::format("{} {} {} {} {} {} {} {}", s.context, s.expert, is_of_all_sizes(kind) ? 0 : s.microbatch_size,
-                  s.recompute, accumulates(candidate), s.pipeline > 1, s.tensor, s.sequence_parallel);
+                  s.recompute, accumulates(candidate), has_stages(candidate, kind), s.tensor, s.sequence_parallel);
   if (is_of_all_sizes(kind)) return key;
   if (kind == ProfileKind::coarse) return key + (splits_gradients(candidate) ? " split" : "");
   return key + fmt::format(" {} {} {} {} {}", s.data, s.fsdp, s.zero, s.pipeline, order_on_links(s, machine_.levels));
@@ -277,8 +283,9 @@ struct LayerProfiles::LoweredStep {
   NetworkParts parts() const { return {graph(), layers.back().kept + layers.back().kept_count}; }
 };
 
-// `strategy`: as the step has it; of the candidate, whether there are stages and several microbatches.
-LayerProfiles::LoweredStep LayerProfiles::lowered(const Candidate& candidate, StrategyConfig strategy, double parts) {
+// `strategy`: as the step has it; of the candidate, whether there are several microbatches.
+LayerProfiles::LoweredStep LayerProfiles::lowered(const Candidate& candidate, StrategyConfig strategy, double parts,
+                                                  bool has_stages) {
   LoweredStep step;
   step.accumulates = accumulates(candidate);
   strategy.virtual_stages = 1;
@@ -291,7 +298,7 @@ LayerProfiles::LoweredStep LayerProfiles::lowered(const Candidate& candidate, St
   config.schedule.microbatches = step.accumulates ? 2 : 1;
   ResolvedRun run = run_with(config, config.strategy->microbatch_size * config.strategy->replicas());
   // A graph as pipelines have it, of which one stage has all.
-  if (candidate.strategy.pipeline > 1) run.pipeline.stages = 2;
+  if (has_stages) run.pipeline.stages = 2;
   step.layers = shortened(run, run.split.blocks).layers;
   Passes pass{{}};
   step.written = write_training(run, [&](const std::set<std::string>& kept) { return training(run, kept); }, pass, {});
@@ -321,7 +328,7 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, Prof
   const double ideal_parts = kind == ProfileKind::undivided      ? microbatches * most_tensor
                              : kind == ProfileKind::proportional ? microbatches
                                                                  : 0;
-  const LoweredStep step = lowered(candidate, std::move(strategy), ideal_parts);
+  const LoweredStep step = lowered(candidate, std::move(strategy), ideal_parts, has_stages(candidate, kind));
   const Graph& graph = step.graph();
   const Program& program = step.program;
   const WorkPrices& prices = *step.prices;
@@ -391,7 +398,8 @@ std::optional<LayerProfile> LayerProfiles::make(const Candidate& candidate, Prof
       profile.forward = clock.run(task, took, &profile.forward_tail, &profile.forward_messages);
     } else if (task.name == "backward") {
       profile.backward = clock.run(task, took, &profile.backward_tail, &profile.backward_messages);
-      if (candidate.strategy.pipeline > 1) profile.backward_of_inputs = clock.run(task, took, nullptr, nullptr, true);
+      if (candidate.strategy.pipeline > 1 || coarse)
+        profile.backward_of_inputs = clock.run(task, took, nullptr, nullptr, true);
     } else if (task.name == "update" || task.name == "begin") {
       // A stack may hide what an update moves behind passes.
       for (size_t i = 0; i < took.size() && !stack.runs_here(); ++i) {
@@ -418,7 +426,7 @@ std::optional<ReplicaTraffic> LayerProfiles::make_traffic(const Candidate& candi
   strategy.data = is_fsdp ? 1 : 2;
   strategy.fsdp = is_fsdp ? 2 : 1;
   strategy.order.clear();
-  const LoweredStep step = lowered(candidate, std::move(strategy), 1);
+  const LoweredStep step = lowered(candidate, std::move(strategy), 1, candidate.strategy.pipeline > 1);
   const Program& program = step.program;
   const NetworkParts parts = step.parts();
   const std::vector<bool> of_states = values_of_states(step.graph());

@@ -22,7 +22,8 @@
 
 namespace shardscope {
 
-// What a profile is shared by.
+// What a profile is shared by. Where no parameter is read by several parts of the network (network_parts.h), stages
+// have what one stage has of a layer, and all but `own` are shared by any number of stages.
 enum class ProfileKind : uint8_t {
   undivided,     // as proportional, and what shares it with tensor and expert degrees of 1
   proportional,  // microbatches of all sizes, and what shares `coarse`: by the prices of an ideal machine
@@ -107,7 +108,8 @@ class LayerProfiles {
   std::shared_ptr<const MachinePrices> prices(const Mesh& mesh, double parts);
   ResolvedRun run_with(const RunConfig& config, int64_t rows);
   struct LoweredStep;
-  LoweredStep lowered(const Candidate& candidate, StrategyConfig strategy, double parts);
+  bool has_stages(const Candidate& candidate, ProfileKind kind) const;
+  LoweredStep lowered(const Candidate& candidate, StrategyConfig strategy, double parts, bool has_stages);
   std::optional<LayerProfile> make(const Candidate& candidate, ProfileKind kind);
   // Of one device of each replica and ring, by a shorter ring where that says enough.
   std::optional<LayerProfile> make_undivided(Candidate candidate);
@@ -123,7 +125,7 @@ class LayerProfiles {
   RunConfig base_config_, bare_config_;  // of no strategy; what is beside the strategy of a candidate
   ResolvedRun base_;
   int64_t rows_ = 1;
-  bool has_experts_ = false;
+  bool has_experts_ = false, shares_parameters_ = false;
   std::vector<EqualLayers> layers_;  // of the network
   std::vector<int> kept_layers_;     // of these, those that a shortened one has
   std::mutex mutex_;

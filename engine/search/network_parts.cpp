@@ -54,6 +54,18 @@ void NetworkParts::place(OpId id) {
   if (part < 0) part = kept_ + 1;
 }
 
+bool shares_parameters(const Graph& forward, int kept) {
+  const NetworkParts parts(forward, kept);
+  return std::ranges::any_of(forward.ops, [&](const Op& op) {
+    const int part = parts.of_op(static_cast<OpId>(&op - forward.ops.data()));
+    return op.phase == Phase::forward && std::ranges::any_of(op.inputs, [&](ValueId input) {
+             const Value& value = forward.values[input];
+             return value.kind == ValueKind::state && forward.states[value.state].trainable &&
+                    parts.of_value(input) != part;
+           });
+  });
+}
+
 int NetworkParts::by_state(ValueId id) {
   if (state_of_value_.empty()) {
     state_of_value_.assign(graph_.values.size(), no_id);

@@ -29,4 +29,8 @@ class NetworkParts {
   std::vector<StateId> state_of_value_;
 };
 
+// Whether a parameter is read by several of these parts of a forward graph, such as tied embeddings: then its gradient
+// is a sum of what stages give, where these are several.
+bool shares_parameters(const Graph& forward, int kept);
+
 }  // namespace shardscope
