@@ -7,7 +7,7 @@
 
 #include "engine/config/strategy.h"
 #include "engine/machine/chosen_stack.h"
-#include "engine/search/layer_profile.h"
+#include "engine/search/layer_profiles.h"
 #include "engine/search/memory_bound.h"
 #include "engine/search/network_parts.h"
 

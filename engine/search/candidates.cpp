@@ -19,9 +19,6 @@ namespace shardscope {
 
 namespace {
 
-// A strategy's recompute by one word; it may be a pattern of names, too.
-const std::vector<std::string>& recompute_words = recompute_policies();
-
 constexpr const char* mode_key = "mode";
 constexpr const char* megatron_order = "megatron";
 constexpr const char* outermost_order = "replicas_outermost";
@@ -275,8 +272,8 @@ void fix(FixedNumbers& fixed, const std::string& text) {
   const bool is_word = key == "recompute" || key == "pipeline_schedule" || key == "order";
   for (std::string& value : values) {
     const bool is_pattern = value.find_first_of("*?/{[") != std::string::npos;
-    if (key == "recompute" && !is_pattern && std::ranges::count(recompute_words, value) == 0)
-      fail("there is no recompute policy '" + value + "'", name_hint(value, recompute_words));
+    if (key == "recompute" && !is_pattern && std::ranges::count(recompute_policies(), value) == 0)
+      fail("there is no recompute policy '" + value + "'", name_hint(value, recompute_policies()));
     if (key == "sequence_parallel" && value != "true" && value != "false") fail(value, "true or false");
     if (key == "pipeline_schedule" && std::ranges::count(strategy_schedules(), value) == 0)
       fail("there is no schedule '" + value + "'", name_hint(value, strategy_schedules()));

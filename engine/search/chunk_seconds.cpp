@@ -27,7 +27,7 @@ ChunkSeconds::ChunkSeconds(const LayerProfile& profile, ProfileKind kind, const 
     if (kind == ProfileKind::undivided) devices_ = static_cast<double>(strategy_.tensor);
     rows_share_ = rows / devices_;
     scale_ = rows_share_ * summing_error;
-    if (profile.has_experts) scale_ *= share_of_whole_rows(profile.rows_of_expert * rows);
+    scale_ *= share_of_whole_rows(profile.rows_of_expert * rows);
   }
   if (moves.traffic) add_moves(moves);
 }

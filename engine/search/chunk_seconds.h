@@ -7,6 +7,7 @@
 #include "engine/search/bounds.h"
 #include "engine/search/chunk_layers.h"
 #include "engine/search/layer_profile.h"
+#include "engine/search/replica_traffic.h"
 
 namespace shardscope {
 

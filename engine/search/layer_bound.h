@@ -9,7 +9,7 @@
 #include "engine/machine/machine_prices.h"
 #include "engine/search/bounds.h"
 #include "engine/search/chunk_seconds.h"
-#include "engine/search/layer_profile.h"
+#include "engine/search/layer_profiles.h"
 #include "engine/search/schedule_orders.h"
 
 namespace shardscope {

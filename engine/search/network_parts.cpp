@@ -54,18 +54,6 @@ void NetworkParts::place(OpId id) {
   if (part < 0) part = kept_ + 1;
 }
 
-bool shares_parameters(const Graph& forward, int kept) {
-  const NetworkParts parts(forward, kept);
-  return std::ranges::any_of(forward.ops, [&](const Op& op) {
-    const int part = parts.of_op(static_cast<OpId>(&op - forward.ops.data()));
-    return op.phase == Phase::forward && std::ranges::any_of(op.inputs, [&](ValueId input) {
-             const Value& value = forward.values[input];
-             return value.kind == ValueKind::state && forward.states[value.state].trainable &&
-                    parts.of_value(input) != part;
-           });
-  });
-}
-
 int NetworkParts::by_state(ValueId id) {
   if (state_of_value_.empty()) {
     state_of_value_.assign(graph_.values.size(), no_id);
@@ -78,6 +66,19 @@ int NetworkParts::by_state(ValueId id) {
   }
   const StateId state = state_of_value_[static_cast<size_t>(id)];
   return state == no_id ? -1 : of_state_[static_cast<size_t>(state)];
+}
+
+bool shares_parameters(const Graph& forward, int kept) {
+  const NetworkParts parts(forward, kept);
+  for (OpId id = 0; id < static_cast<OpId>(forward.ops.size()); ++id) {
+    if (forward.ops[id].phase != Phase::forward) continue;
+    for (ValueId input : forward.ops[id].inputs) {
+      const Value& value = forward.values[input];
+      const bool is_parameter = value.kind == ValueKind::state && forward.states[value.state].trainable;
+      if (is_parameter && parts.of_value(input) != parts.of_op(id)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace shardscope
