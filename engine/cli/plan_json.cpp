@@ -29,9 +29,9 @@ Json axis_names(const Plan& plan, const Instruction& instruction) {
   return names;
 }
 
-void add_collectives(const Plan& plan, int stage, Json& list) {
+// `messages`: seconds of each channel's.
+void add_collectives(const Plan& plan, int stage, const std::vector<double>& messages, Json& list) {
   const SequenceInstructions steps = plan.instructions(stage);
-  const std::vector<double> messages = message_seconds(plan);
   for (const auto& [id, count] : distinct_instructions(plan.program.main(stage))) {
     const Instruction& instruction = steps[id];
     if (!is_collective(instruction.kind()) && instruction.kind() != InstructionKind::send) continue;
@@ -57,7 +57,8 @@ void add_collectives(const Plan& plan, int stage, Json& list) {
 
 Json collectives(const Plan& plan) {
   Json list = Json::array();
-  for (int stage = 0; stage < plan.program.stages; ++stage) add_collectives(plan, stage, list);
+  const std::vector<double> messages = message_seconds(plan);
+  for (int stage = 0; stage < plan.program.stages; ++stage) add_collectives(plan, stage, messages, list);
   return list;
 }
 

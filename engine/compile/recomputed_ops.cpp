@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "engine/base/name_pattern.h"
+#include "engine/config/run_file_keys.h"
 #include "engine/graph/casts.h"
 #include "engine/graph/op_definition.h"
 #include "engine/ops/registry.h"
@@ -47,7 +48,9 @@ class Regions {
   std::vector<int> first_layers_;
 };
 
-bool is_policy(const std::string& text) { return text == "full" || text == "attention" || text == "mlp"; }
+bool is_policy(const std::string& text) {
+  return text != "none" && std::ranges::count(run_file::rematerialise_policies(), text) > 0;
+}
 
 void set_results(const Op& op, bool again, std::vector<bool>& values) {
   for (ValueId result : op.outputs) values[result] = again;
@@ -100,7 +103,7 @@ Error names_no_op(const Graph& forward, const std::string& entry) {
   if (entry == "none") {
     return {"rematerialise", "'none' stands in a list", "schedule.rematerialise", "\"none\" alone, or leave it out"};
   }
-  std::vector<std::string> names{"none", "full", "attention", "mlp"};
+  std::vector<std::string> names = run_file::rematerialise_policies();
   for (const Op& op : forward.ops) {
     if (op.phase == Phase::forward) names.push_back(op.name);
   }

@@ -84,9 +84,8 @@ def print_step(step, metrics, start):
 
 
 def parse_arguments():
-    description = __doc__.replace("%", "%%")  # argparse puts the program's name into it  #? escaped
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)  #? escaped
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  #! escaped
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.description = __doc__.replace("%", "%%")  # argparse puts the program's name into it  #? escaped
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--write-specs", metavar="FILE", help="how all arrays lie, as JSON {path: spec}, at the end")
     return parser.parse_args()

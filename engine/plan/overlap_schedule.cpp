@@ -72,8 +72,6 @@ class OverlappedTask {
   // fixed: in the listed order. carried: goes ahead with a start that needs it. deferred: comes behind the dones that
   // it needs.
   enum class Role : uint8_t { fixed, carried, deferred, start, done };
-  // A place in the list: movable instructions with slot i are issued before the listed instruction i.
-
   // Starts, by when they are needed.
   using Waiting = std::set<std::pair<double, int>>;
 
@@ -345,7 +343,7 @@ class OverlappedTask {
   Neighbours makers_, users_;  // what an instruction depends on, and what depends on it
   std::vector<Role> role_;
   std::vector<int> done_of_;
-  std::vector<int> earliest_, slot_;
+  std::vector<int> earliest_, slot_;  // what moves with slot i is issued before the listed instruction i
   std::vector<bool> is_issued_;
   std::vector<double> needed_;  // per start: by when it is to be done, in seconds that are computed before
   std::vector<double> used_;    // per start: when its result is first used, likewise

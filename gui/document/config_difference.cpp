@@ -7,6 +7,7 @@
 #include "gui/document/text.h"
 
 namespace shardscope {
+
 std::vector<SettingDifference> differences(const RunConfig& before, const RunConfig& after) {
   std::vector<SettingDifference> list;
   for (const SettingChange& change : setting_changes(before, after))

@@ -13,10 +13,10 @@ namespace {
 
 using AxisNumbers = std::vector<AxisIndex>;
 
-std::map<AxisNumbers, AxisTraffic> traffic_of_stage(const Plan& plan, int stage) {
+// `messages`: seconds of each channel's.
+std::map<AxisNumbers, AxisTraffic> traffic_of_stage(const Plan& plan, int stage, const std::vector<double>& messages) {
   std::map<AxisNumbers, AxisTraffic> traffic;
   const SequenceInstructions instructions = plan.instructions(stage);
-  const std::vector<double> messages = message_seconds(plan);
   for (const auto& [position, runs] : distinct_instructions(plan.program.main(stage))) {
     const Instruction& instruction = instructions[position];
     AxisList axes;
@@ -42,8 +42,9 @@ std::map<AxisNumbers, AxisTraffic> traffic_of_stage(const Plan& plan, int stage)
 
 std::vector<AxisTraffic> axis_traffic(const Plan& plan) {
   std::map<AxisNumbers, AxisTraffic> most;
+  const std::vector<double> messages = message_seconds(plan);
   for (int stage = 0; stage < plan.program.stages; ++stage)
-    for (const auto& [axes, traffic] : traffic_of_stage(plan, stage)) {
+    for (const auto& [axes, traffic] : traffic_of_stage(plan, stage, messages)) {
       AxisTraffic& sum = most[axes];
       if (sum.exchanges == 0 || traffic.seconds > sum.seconds) sum = traffic;
     }
