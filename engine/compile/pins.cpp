@@ -65,6 +65,19 @@ std::vector<std::string> places_of(const SpecTargets& arrays, const std::vector<
   return places;
 }
 
+// What several stages give to a gradient, each of which adds up over the microbatches; empty where one stage does.
+std::vector<ValueId> gradients_of_stages(const Graph& graph, ValueId gradient) {
+  const Op& sum = graph.ops[static_cast<size_t>(graph.values[static_cast<size_t>(gradient)].producer)];
+  if (sum.phase != Phase::update) return {};
+  std::vector<ValueId> given(sum.inputs.begin(), sum.inputs.end());
+  const auto adds_up = [&](ValueId value) {
+    const ValueKind kind = graph.values[static_cast<size_t>(value)].kind;
+    const OpId producer = graph.values[static_cast<size_t>(value)].producer;
+    return kind == ValueKind::result && graph.ops[static_cast<size_t>(producer)].definition->accumulates();
+  };
+  return std::ranges::all_of(given, adds_up) ? given : std::vector<ValueId>();
+}
+
 }  // namespace
 
 ResolvedPins pin_specs(const SpecTargets& arrays, ResolvedSpecs resolved, const Graph& graph, const Mesh& mesh,
@@ -99,6 +112,8 @@ ResolvedPins pin_specs(const SpecTargets& arrays, ResolvedSpecs resolved, const 
                cotangents[value] != no_id) {
       if (!pins.layouts[cotangents[value]]) pins.copy(cotangents[value], value);
     }
+    if (arrays.targets[t].kind != SpecKind::gradient) continue;
+    for (const ValueId of_stage : gradients_of_stages(graph, value)) pins.copy(of_stage, value);
   }
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const ValueId of = graph.values[v].again_of;

@@ -1,7 +1,10 @@
 #include <QTest>
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "engine/compile/settings.h"
+#include "engine/config/strategy.h"
 #include "engine/graph/op_definition.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/system_preset.h"
@@ -77,6 +80,35 @@ class AccumulatorsTest : public QObject {
       ++sums;
     }
     QVERIFY(sums > 0);
+  }
+
+  // Of a parameter that several stages read each of them adds up a part, as of all others.
+  void fsdp_and_zero_2_split_the_sums_of_a_shared_parameter_on_each_stage() {
+    for (const std::string preset : {"gemma3_tiny", "tiny_text"}) {
+      for (const std::string split : {"fsdp", "zero"}) {
+        RunConfig config = system_run(preset, system_preset(preset).small, {1, 1});
+        config.mesh_axes.clear();
+        config.sharding = {};
+        StrategyConfig strategy;
+        strategy.pipeline = 2;
+        strategy.microbatch_size = 2;
+        (split == "fsdp" ? strategy.fsdp : strategy.data) = 4;
+        if (split == "zero") strategy.zero = 2;
+        config = with_strategy(std::move(config), strategy);
+        if (preset == "tiny_text") config = with_settings(std::move(config), {"model.tied_embedding=true"});
+        const Plan plan = compile(plan_request(config));
+        const Graph& graph = *plan.graph;
+        std::map<std::string, std::set<int>> stages;  // that add up gradients of a parameter, by its name
+        for (const ProgramValue& value : plan.program.values) {
+          const OpId maker = value.graph_value == no_id ? no_id : graph.values[value.graph_value].producer;
+          if (maker == no_id || !graph.ops[maker].definition->accumulates()) continue;
+          if (graph.ops[maker].phase != Phase::backward || element_count(value.shape) % 4 != 0) continue;
+          QCOMPARE(element_count(value.local_shape), element_count(value.shape) / 4);
+          stages[graph.ops[maker].name].insert(value.stage);
+        }
+        QVERIFY(std::ranges::any_of(stages, [](const auto& one) { return one.second.size() == 2; }));
+      }
+    }
   }
 };
 
