@@ -5,6 +5,7 @@
 #include "engine/plan/blocking_groups.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/scheduled_program.h"
+#include "engine/plan/weight_gradient_order.h"
 
 namespace shardscope {
 
@@ -16,11 +17,11 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
   result.as_written = as_written;
   result.lowered = lower(problem, result.choice);
   Program& program = result.lowered.program;
+  const Stack& stack = problem.prices.stack();
   result.instruction_seconds = predict_seconds(program, problem.graph, problem.prices);
   const MachinePrices& machine = problem.prices.machine();
   std::vector<int> levels;
   for (const AxisList& axes : program.groups) levels.push_back(problem.prices.placement(axes).level());
-  const Stack& stack = problem.prices.stack();
   if (!stack.runs_here())
     result.hidden_seconds = hide_behind_passes(program, problem.graph, stack.overlap,
                                                machine.machine().device.host_seconds(), result.instruction_seconds);
@@ -28,6 +29,8 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
       streams_on(machine.machine(), levels,
                  stack.runs_here() ? std::vector<bool>() : blocking_groups(program, problem.graph, stack.overlap));
   streams.blocking_messages = stack.overlap.blocking_messages;
+  if (streams.may_hide_communication() && orders_weight_gradients(scheduling.overlap, stack, machine.machine()))
+    list_weight_gradients(program, problem.graph, result.instruction_seconds, streams);
   ScheduledProgram scheduled =
       schedule(program, {problem.graph, problem.mesh, result.instruction_seconds, streams, machine.threads_per_rank(),
                          scheduling.memory_limit_bytes, scheduling.overlap, scheduling.totals_only, scheduling.packs});

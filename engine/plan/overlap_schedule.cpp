@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "engine/graph/op_definition.h"
-#include "engine/program/dependencies.h"
 #include "engine/simulate/stage_clock.h"
 
 namespace shardscope {
@@ -67,6 +66,8 @@ class OverlappedTask {
     walk_forward();
     return IssueOrder(std::move(order_));
   }
+
+  OverlappedSeconds seconds() const { return {sent_, clock_.time()}; }
 
  private:
   // fixed: in the listed order. carried: goes ahead with a start that needs it. deferred: comes behind the dones that
@@ -290,6 +291,7 @@ class OverlappedTask {
     } else {
       clock_.compute(seconds_[at(index)]);
     }
+    if (instruction.as<Send>()) sent_ = clock_.time();
     append(index);
   }
 
@@ -351,6 +353,7 @@ class OverlappedTask {
   std::vector<Waiting> waiting_;                 // per stream: starts that may be issued from here on
   std::vector<std::deque<Open>> open_;           // per group
   StageClock clock_;
+  double sent_ = 0;
   std::vector<int> order_;
 };
 
@@ -374,6 +377,15 @@ std::vector<IssueOrder> overlapped_orders(const Program& program, const Graph& g
                                            : IssueOrder());
   }
   return orders;
+}
+
+OverlappedSeconds overlapped_seconds(const Program& program, const Graph& graph, int task,
+                                     std::span<const double> seconds, const std::vector<Dependency>& dependencies,
+                                     const Streams& streams, double lookahead) {
+  OverlappedTask overlapped(program, graph, program.tasks[static_cast<size_t>(task)], seconds, dependencies, streams,
+                            lookahead);
+  overlapped.run();
+  return overlapped.seconds();
 }
 
 }  // namespace shardscope

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
+#include "engine/program/dependencies.h"
 #include "engine/program/program.h"
 #include "engine/simulate/streams.h"
 
@@ -32,5 +34,14 @@ namespace shardscope {
 std::vector<IssueOrder> overlapped_orders(const Program& program, const Graph& graph,
                                           const InstructionTable<double>& seconds, const Streams& streams,
                                           double lookahead);
+
+// Seconds that a task alone takes in that order, until its last message to another stage is sent, and until all that it
+// has started is done.
+struct OverlappedSeconds {
+  double sent = 0, done = 0;
+};
+OverlappedSeconds overlapped_seconds(const Program& program, const Graph& graph, int task,
+                                     std::span<const double> seconds, const std::vector<Dependency>& dependencies,
+                                     const Streams& streams, double lookahead);
 
 }  // namespace shardscope

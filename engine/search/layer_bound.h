@@ -25,6 +25,9 @@ namespace shardscope {
 // order, and transfers of what is made from that on. The largest counts. Where backward is split into two tasks, each
 // stream's sum of all that a stage runs does.
 //
+// Of backward a plan lists some tasks in one order and some in another (weight_gradient_order.h): of each part, and of
+// memory, what is less in one of the two counts.
+//
 // A stage. It gets the message of a run at R, when the stage before gives it at S, and has it after the transfer, in
 // which it does nothing else: beside it run only transfers that do not wait for it. Of work that begins at A, when the
 // run before has ended, some may be done ahead of the message and some behind the message that it sends: S >= max(A, R)

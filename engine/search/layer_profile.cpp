@@ -7,6 +7,7 @@
 #include "engine/machine/collective_seconds.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/stages.h"
+#include "engine/plan/weight_gradient_order.h"
 #include "engine/search/longer_ring.h"
 #include "engine/search/network_parts.h"
 #include "engine/search/whole_step.h"
@@ -102,8 +103,24 @@ LayerProfile profile_of(const LoweredStep& step, const Candidate& candidate, Pro
   }
   if (stack.overlap.pipeline || !stack.runs_here())
     profile.forward_messages.bytes = profile.backward_messages.bytes = 0;
-  profile.memory =
-      memory_of_layers(program, graph, parts, stack, prices.machine().threads_per_rank(), step.accumulates, coarse);
+  const auto memory_of = [&](const Program& of) {
+    return memory_of_layers(of, graph, parts, stack, prices.machine().threads_per_rank(), step.accumulates, coarse);
+  };
+  profile.memory = memory_of(program);
+  if (!orders_weight_gradients(step.config.schedule.overlap, stack, machine)) return profile;
+  const ListedOrders orders = weight_gradient_orders(program, graph);
+  if (orders.empty()) return profile;
+  Program other = program;
+  list_in(orders, other, seconds);
+  for (const TaskRun& task_run : other.main().runs) {
+    const Task& task = other.tasks[static_cast<size_t>(task_run.task)];
+    if (!task_run.is_first || task.name != "backward") continue;
+    double tail = 0;
+    const std::vector<PartWork> works = clock.run(task, seconds.tasks[static_cast<size_t>(task_run.task)], &tail);
+    for (size_t part = 0; part < works.size(); ++part) profile.backward[part].take_smaller(works[part]);
+    profile.backward_tail = std::min(profile.backward_tail, tail);
+  }
+  profile.memory_of_other_order = memory_of(other);
   return profile;
 }
 

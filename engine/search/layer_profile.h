@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "engine/graph/repeated_layers.h"
@@ -45,9 +46,11 @@ struct LayerProfile {
   double forward_tail = 0, backward_tail = 0;   // s: transfers that end behind all that a task computes
   PartMessages forward_messages, backward_messages;
   LayerMemory memory;
+  std::optional<LayerMemory> memory_of_other_order;  // weight_gradient_order.h: where a plan may list backward so
 };
 
-// Of a step that was lowered for this kind of profile of the candidate.
+// Of a step that was lowered for this kind of profile of the candidate; what it takes in the order in which that is
+// less.
 LayerProfile profile_of(const LoweredStep& step, const Candidate& candidate, ProfileKind kind, const Machine& machine);
 
 // Whether the gradients of the candidate's parameters are split over replicas.

@@ -33,11 +33,14 @@ LayerProfile with_longer_ring(const LayerProfile& ring, int64_t blocks, double t
       work = std::move(least);
     }
   }
-  LayerMemory& memory = longer.memory;
-  for (std::vector<double>* bytes : {&memory.kept, &memory.kept_for_weights, &memory.made_for_weights,
-                                     &memory.passing_forward, &memory.passing_backward}) {
-    for (double& of_part : *bytes) of_part *= part;
-  }
+  const auto shrink = [&](LayerMemory& memory) {
+    for (std::vector<double>* bytes : {&memory.kept, &memory.kept_for_weights, &memory.made_for_weights,
+                                       &memory.passing_forward, &memory.passing_backward}) {
+      for (double& of_part : *bytes) of_part *= part;
+    }
+  };
+  shrink(longer.memory);
+  if (longer.memory_of_other_order) shrink(*longer.memory_of_other_order);
   return longer;
 }
 

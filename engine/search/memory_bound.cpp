@@ -9,7 +9,7 @@ namespace {
 
 class MemoryOfStages {
  public:
-  explicit MemoryOfStages(const LayerProfile& profile) : profile_(profile), memory_(profile.memory) {}
+  MemoryOfStages(const LayerProfile& profile, const LayerMemory& memory) : profile_(profile), memory_(memory) {}
 
   // Of these layers, whichever of equal ones, and what is beside them.
   double sum(const std::vector<double>& by_part, const ChunkLayers& layers, bool beside = true) const {
@@ -165,21 +165,30 @@ class MemoryOfStages {
   const LayerMemory& memory_;
 };
 
+// In whichever order backward is listed.
+template <class Bytes>
+double least_of_orders(const LayerProfile& profile, const Bytes& bytes) {
+  const double least = bytes(MemoryOfStages(profile, profile.memory));
+  if (!profile.memory_of_other_order) return least;
+  return std::min(least, bytes(MemoryOfStages(profile, *profile.memory_of_other_order)));
+}
+
 }  // namespace
 
 double memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
                     const InFlight& in_flight, bool splits_backward) {
-  const MemoryOfStages of(profile);
-  if (stages == 1) return of.most_at_a_position(chunks.front());
-  double most = 0;
-  for (size_t s = 0; s < stages; ++s) {
-    const ChunkLayers stage = layers_of_stage(chunks, s, stages);
-    most = std::max({most, of.between(stage) + of.kept_by_stage(chunks, s, stages, in_flight, splits_backward),
-                     of.sum(of.memory().constant, stage),
-                     of.within_passes(chunks, s, stages, in_flight, splits_backward)});
-    if (splits_backward) most = std::max(most, of.states(stage) + of.kept_between_halves(stage, in_flight, s));
-  }
-  return most;
+  return least_of_orders(profile, [&](const MemoryOfStages& of) {
+    if (stages == 1) return of.most_at_a_position(chunks.front());
+    double most = 0;
+    for (size_t s = 0; s < stages; ++s) {
+      const ChunkLayers stage = layers_of_stage(chunks, s, stages);
+      most = std::max({most, of.between(stage) + of.kept_by_stage(chunks, s, stages, in_flight, splits_backward),
+                       of.sum(of.memory().constant, stage),
+                       of.within_passes(chunks, s, stages, in_flight, splits_backward)});
+      if (splits_backward) most = std::max(most, of.states(stage) + of.kept_between_halves(stage, in_flight, s));
+    }
+    return most;
+  });
 }
 
 StateShards state_shards(const StrategyConfig& strategy) {
@@ -195,15 +204,16 @@ StateShards state_shards(const StrategyConfig& strategy) {
 
 double coarse_memory_bound(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
                            const InFlight& in_flight, bool splits_backward, const StateShards& shards, double scale) {
-  const MemoryOfStages of(profile);
-  double most = 0;
-  for (size_t s = 0; s < stages; ++s) {
-    const ChunkLayers stage = layers_of_stage(chunks, s, stages);
-    double kept = of.kept_by_stage(chunks, s, stages, in_flight, splits_backward);
-    if (splits_backward) kept = std::max(kept, of.kept_between_halves(stage, in_flight, s));
-    most = std::max(most, of.states(stage, shards) + scale * kept);
-  }
-  return most;
+  return least_of_orders(profile, [&](const MemoryOfStages& of) {
+    double most = 0;
+    for (size_t s = 0; s < stages; ++s) {
+      const ChunkLayers stage = layers_of_stage(chunks, s, stages);
+      double kept = of.kept_by_stage(chunks, s, stages, in_flight, splits_backward);
+      if (splits_backward) kept = std::max(kept, of.kept_between_halves(stage, in_flight, s));
+      most = std::max(most, of.states(stage, shards) + scale * kept);
+    }
+    return most;
+  });
 }
 
 double with_allocator(double bytes, const StackMemory& memory) {
@@ -213,18 +223,19 @@ double with_allocator(double bytes, const StackMemory& memory) {
 
 double likely_memory(const LayerProfile& profile, const std::vector<ChunkLayers>& chunks, size_t stages,
                      const InFlight& in_flight) {
-  const MemoryOfStages of(profile);
-  double most = 0;
-  for (size_t s = 0; s < stages; ++s) {
-    double all = 0;
-    for (size_t c = s; c < chunks.size(); c += stages)
-      all += of.sum(of.memory().constant, chunks[c]) + of.kept(chunks[c], in_flight, c);
-    for (size_t c = s; c < chunks.size(); c += stages) {
-      const double one = of.sum(of.memory().constant, chunks[c]) + of.sum(of.memory().kept, chunks[c]);
-      most = std::max(most, all - one + of.most_at_a_position(chunks[c]));
+  return least_of_orders(profile, [&](const MemoryOfStages& of) {
+    double most = 0;
+    for (size_t s = 0; s < stages; ++s) {
+      double all = 0;
+      for (size_t c = s; c < chunks.size(); c += stages)
+        all += of.sum(of.memory().constant, chunks[c]) + of.kept(chunks[c], in_flight, c);
+      for (size_t c = s; c < chunks.size(); c += stages) {
+        const double one = of.sum(of.memory().constant, chunks[c]) + of.sum(of.memory().kept, chunks[c]);
+        most = std::max(most, all - one + of.most_at_a_position(chunks[c]));
+      }
     }
-  }
-  return most;
+    return most;
+  });
 }
 
 }  // namespace shardscope

@@ -420,12 +420,15 @@ class StackPlansTest : public QObject {
         RunConfig config = config_of(preset, "dgx_h100", stack);
         config.sharding.mode = LayoutMode::as_written;
         const int64_t needed = compile(plan_request(config)).totals.device_bytes;
-        for (const int64_t memory : {needed, needed - 1}) {
+        for (const int64_t memory : {needed, needed - 1, needed / 2}) {
           config.machine = fmt::format(R"({{"name": "dgx_h100", "device": {{"memory_bytes": {}}}}})", memory);
           const Plan plan = compile(plan_request(config));
-          QCOMPARE(plan.totals.device_bytes, needed);
+          // With less memory less may be held, for a slower step.
+          const int64_t held = plan.totals.device_bytes;
+          QVERIFY(memory == needed ? held == needed : held <= needed);
+          QVERIFY(held > needed / 2);
           QCOMPARE(plan.memory_limit_bytes, memory);
-          QCOMPARE(std::ranges::count(plan.warnings, "memory", &Error::code), memory < needed ? 1 : 0);
+          QCOMPARE(std::ranges::count(plan.warnings, "memory", &Error::code), memory < held ? 1 : 0);
         }
       }
     }
