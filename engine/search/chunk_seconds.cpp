@@ -161,17 +161,17 @@ double ChunkSeconds::with_transfers(const std::vector<PartWork>& works, const Ch
 }
 
 double ChunkSeconds::weights(const ChunkLayers& layers) const {
-  double seconds = 0;
-  for (size_t g = 0; g < layers.count.size(); ++g) {
-    const EqualLayers& of = profile_.layers[g];
-    double least = std::numeric_limits<double>::infinity();
-    for (int copy = 0; copy < of.kept_count; ++copy)
-      least = std::min(least, profile_.backward[static_cast<size_t>(of.kept + copy)].weight_computing);
-    seconds += static_cast<double>(layers.count[g]) * least;
-  }
-  if (layers.has_before) seconds += profile_.backward[static_cast<size_t>(profile_.kept)].weight_computing;
-  if (layers.has_behind) seconds += profile_.backward[static_cast<size_t>(profile_.kept) + 1].weight_computing;
-  return scale_ * seconds;
+  double computing = 0;
+  std::vector<double> wire(profile_.is_joined.size());
+  const auto add = [&](const PartWork& work, double times) {
+    computing += times * work.weight_computing;
+    for (size_t s = 0; s < work.weight_wire.size(); ++s) wire[s] += times * work.weight_wire[s];
+  };
+  for (size_t g = 0; g < layers.count.size(); ++g)
+    add(of_layer(profile_.backward, g), static_cast<double>(layers.count[g]));
+  if (layers.has_before) add(profile_.backward[static_cast<size_t>(profile_.kept)], 1);
+  if (layers.has_behind) add(profile_.backward[static_cast<size_t>(profile_.kept) + 1], 1);
+  return scale_ * std::max(computing, *std::ranges::max_element(wire));
 }
 
 }  // namespace shardscope

@@ -44,7 +44,8 @@ class ChunkSeconds {
   TaskSeconds of(const std::vector<PartWork>& works, const ChunkLayers& chunk, bool is_backward) const;
   // What replicas move of the layers of a chunk.
   double moved(const ChunkLayers& chunk, ReplicaTraffic::Where where) const;
-  // The least that gradients of parameters alone take: of each layer the copy that takes less.
+  // The least that gradients of parameters alone take, by computing or by the busiest stream of what moves them: of
+  // each layer the copy that takes less.
   double weights(const ChunkLayers& chunk) const;
 
   double devices() const { return devices_; }        // that share what the profile has on one

@@ -23,7 +23,7 @@ namespace shardscope {
 // stream run one after the other, and all begin and end in the task: so is each stream's sum; and so are the transfers
 // of what the task is given that the ops up to one need, what is computed from there to a second one in the listed
 // order, and transfers of what is made from that on. The largest counts. Where backward is split into two tasks, each
-// stream's sum of all that a stage runs does.
+// stream's sum of all that a stage runs does; and a run of the second half takes what moves gradients that it makes.
 //
 // Of backward a plan lists some tasks in one order and some in another (weight_gradient_order.h): of each part, and of
 // memory, what is less in one of the two counts.

@@ -20,8 +20,8 @@ void PartWork::take_smaller(const PartWork& other) {
   movable = std::max(movable, other.movable);
   free_wire = std::max(free_wire, other.free_wire);
   firm = std::min(firm, other.firm);
-  for (std::vector<double> PartWork::*of :
-       {&PartWork::wire, &PartWork::given, &PartWork::made, &PartWork::with_given, &PartWork::with_made}) {
+  for (std::vector<double> PartWork::*of : {&PartWork::wire, &PartWork::weight_wire, &PartWork::given, &PartWork::made,
+                                            &PartWork::with_given, &PartWork::with_made}) {
     for (size_t s = 0; s < (this->*of).size(); ++s) (this->*of)[s] = std::min((this->*of)[s], (other.*of)[s]);
   }
 }
@@ -51,6 +51,7 @@ TaskClock::TaskClock(const Program& program, const Graph& graph, const NetworkPa
 PartWork TaskClock::no_work() const {
   PartWork none;
   none.wire.resize(streams_.names.size());
+  none.weight_wire = none.wire;
   if (!coarse_) none.given = none.made = none.with_given = none.with_made = none.wire;
   return none;
 }
@@ -64,6 +65,7 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
   started_in_.assign(program_.values.size(), -1);
   is_early_.assign(program_.values.size(), true);
   waits_.assign(program_.values.size(), false);
+  std::vector<bool> is_of_weights(program_.values.size());
   const size_t count = task.instructions.size();
   std::vector<double> increments(count), computed(count), transferred(count);
   std::vector<bool> moves(count), waiting(count), defers(count);
@@ -92,6 +94,10 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
       const int stream = streams_.of(program_, *start);
       const bool joined = overlaps_ && streams_.find(Streams::compute, stream);
       work.wire[static_cast<size_t>(stream)] += took;
+      const bool moves_gradients = std::ranges::all_of(
+          start->operands, [&](int operand) { return is_of_weights[static_cast<size_t>(operand)]; });
+      if (moves_gradients) work.weight_wire[static_cast<size_t>(stream)] += took;
+      for (int result : start->destinations) is_of_weights[static_cast<size_t>(result)] = moves_gradients;
       transferred[i] = joined ? took : 0;
       double ready = 0;
       bool early = true;
@@ -124,7 +130,11 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
       computed[i] = known ? seconds[i] : 0;
       clock += computed[i];
       work.computing += computed[i];
-      for (int result : instruction.results()) ready_[result] = early ? 0 : clock, is_early_[result] = early;
+      for (int result : instruction.results()) {
+        ready_[result] = early ? 0 : clock;
+        is_early_[result] = early;
+        is_of_weights[static_cast<size_t>(result)] = of_weights && instruction.as<Compute>();
+      }
     }
     increments[i] = clock - before;
     work.clock += increments[i];
@@ -135,7 +145,7 @@ std::vector<PartWork> TaskClock::run(const Task& task, const std::vector<double>
     const bool is_shared = start && is_bucket(*start);
     for (int operand : is_shared ? std::span<const int>() : instruction.operands()) {
       const int maker = maker_[operand];
-      if (maker < 0 || part[static_cast<size_t>(maker)] == part[i] || is_scalar(operand)) continue;
+      if (maker < 0 || part[static_cast<size_t>(maker)] == part[i] || !is_sent(operand)) continue;
       const int from = part[static_cast<size_t>(maker)];
       if (!is_onwards(from, part[i], is_backward)) continue;
       if (first_use[static_cast<size_t>(part[i])] < 0) first_use[static_cast<size_t>(part[i])] = static_cast<int>(i);
@@ -265,7 +275,7 @@ bool TaskClock::waits(const Instruction& instruction, const std::vector<int>& pa
   return std::ranges::any_of(instruction.operands(), [&](int operand) {
     const int maker = maker_[operand];
     return waits_[operand] ||
-           (maker >= 0 && !is_scalar(operand) && is_onwards(part[static_cast<size_t>(maker)], part[i], is_backward));
+           (maker >= 0 && is_sent(operand) && is_onwards(part[static_cast<size_t>(maker)], part[i], is_backward));
   });
 }
 

@@ -20,7 +20,8 @@ struct PartWork {
   double late = 0;       // of what is before or behind the layers: what comes behind the message of the layer beside
   double passing = 0;    // of the computing, what waits for that message and comes before the one with which it ends
   double weights = 0;    // of the clock, gradients of parameters alone
-  double weight_computing = 0;  // of these, without waiting
+  double weight_computing = 0;      // of these, without waiting
+  std::vector<double> weight_wire;  // s, by stream: transfers of what they make
   double movable = 0;  // of the clock, what no message waits for: transfers, and what is listed behind all layers
   // s of transfers beside computing that neither wait for the message nor are of what the task is given.
   double free_wire = 0;
@@ -75,7 +76,11 @@ class TaskClock {
   bool waits(const Instruction& instruction, const std::vector<int>& part, size_t i, bool is_backward) const;
   bool is_onwards(int from, int to, bool is_backward) const;
 
-  bool is_scalar(int value) const { return program_.values[value].shape.empty(); }
+  // Where another part uses a value of the task, of another stage. What is made of what the task is given alone, such
+  // as parameters that are gathered in one collective for several parts, each stage makes itself.
+  bool is_sent(int value) const {
+    return !program_.values[value].shape.empty() && !is_early_[static_cast<size_t>(value)];
+  }
 
   // `given`: by part, values and the parts that they are given to.
   PartMessages messages_of(std::vector<std::vector<std::pair<int, int>>>& given) const;
