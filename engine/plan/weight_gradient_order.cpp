@@ -160,9 +160,38 @@ class BackwardTask {
   std::map<int, std::vector<int>> behind_;  // by that, the last one first
 };
 
-void reorder(Task& task, std::vector<double>& seconds, const std::vector<int>& order) {
+// The orders of a program's backward tasks.
+class BackwardOrders {
+ public:
+  BackwardOrders(const Program& program, const Graph& graph)
+      : program_(program),
+        graph_(graph),
+        gradients_{weight_gradient_ops(graph), values_of_states(graph)},
+        dependencies_(program, graph) {}
+
+  std::vector<Dependency> dependencies(int task) { return dependencies_.of(task); }
+  // Empty where it is the old one.
+  std::vector<int> of(int task, const std::vector<Dependency>& dependencies) const {
+    const Task& one = program_.tasks[static_cast<size_t>(task)];
+    if (one.phase != Phase::backward) return {};
+    return BackwardTask(program_, graph_, one, dependencies, gradients_).run();
+  }
+
+ private:
+  const Program& program_;
+  const Graph& graph_;
+  Gradients gradients_;
+  Dependencies dependencies_;
+};
+
+std::vector<int> places_of(const std::vector<int>& order) {
   std::vector<int> place(order.size());
   for (size_t i = 0; i < order.size(); ++i) place[static_cast<size_t>(order[i])] = static_cast<int>(i);
+  return place;
+}
+
+void reorder(Task& task, std::vector<double>& seconds, const std::vector<int>& order) {
+  const std::vector<int> place = places_of(order);
   std::vector<Instruction> list;
   list.reserve(order.size());
   std::vector<double> seconds_of_list;
@@ -184,15 +213,12 @@ bool orders_weight_gradients(OverlapMode overlap, const Stack& stack, const Mach
 }
 
 ListedOrders weight_gradient_orders(const Program& program, const Graph& graph) {
-  const Gradients gradients{weight_gradient_ops(graph), values_of_states(graph)};
-  Dependencies dependencies(program, graph);
-  ListedOrders orders(program.tasks.size());
+  BackwardOrders found(program, graph);
+  ListedOrders orders;
   bool moves = false;
-  for (size_t t = 0; t < orders.size(); ++t) {
-    const Task& task = program.tasks[t];
-    if (task.phase != Phase::backward) continue;
-    orders[t] = BackwardTask(program, graph, task, dependencies.of(static_cast<int>(t)), gradients).run();
-    moves |= !orders[t].empty();
+  for (int t = 0; t < static_cast<int>(program.tasks.size()); ++t) {
+    orders.push_back(found.of(t, found.dependencies(t)));
+    moves |= !orders.back().empty();
   }
   return moves ? orders : ListedOrders();
 }
@@ -206,23 +232,23 @@ void list_in(const ListedOrders& orders, Program& program, InstructionTable<doub
 void list_weight_gradients(Program& program, const Graph& graph, InstructionTable<double>& seconds,
                            const Streams& streams) {
   constexpr double lookahead = 2;
-  ListedOrders orders = weight_gradient_orders(program, graph);
-  if (orders.empty()) return;
-  Program other = program;
-  InstructionTable<double> other_seconds = seconds;
-  list_in(orders, other, other_seconds);
-  Dependencies dependencies(program, graph), other_dependencies(other, graph);
-  for (int t = 0; t < static_cast<int>(orders.size()); ++t) {
-    const auto task = static_cast<size_t>(t);
-    if (orders[task].empty()) continue;
-    const OverlappedSeconds listed = overlapped_seconds(program, graph, t, seconds.tasks[task], dependencies.of(t),
-                                                        streams, lookahead),
-                            moved = overlapped_seconds(other, graph, t, other_seconds.tasks[task],
-                                                       other_dependencies.of(t), streams, lookahead);
-    if (moved.sent + moved.done < listed.sent + listed.done) {
-      program.tasks[task] = std::move(other.tasks[task]);
-      seconds.tasks[task] = std::move(other_seconds.tasks[task]);
+  BackwardOrders found(program, graph);
+  for (int t = 0; t < static_cast<int>(program.tasks.size()); ++t) {
+    Task& task = program.tasks[static_cast<size_t>(t)];
+    if (task.phase != Phase::backward) continue;
+    std::vector<double>& took = seconds.tasks[static_cast<size_t>(t)];
+    std::vector<Dependency> dependencies = found.dependencies(t);
+    const std::vector<int> order = found.of(t, dependencies);
+    if (order.empty()) continue;
+    const std::vector<int> place = places_of(order);
+    const auto listed = overlapped_seconds(program, graph, t, took, dependencies, streams, lookahead);
+    reorder(task, took, order);
+    for (Dependency& one : dependencies) {
+      one.before = place[static_cast<size_t>(one.before)];
+      one.behind = place[static_cast<size_t>(one.behind)];
     }
+    const auto moved = overlapped_seconds(program, graph, t, took, dependencies, streams, lookahead);
+    if (moved.sent + moved.done >= listed.sent + listed.done) reorder(task, took, place);
   }
 }
 
