@@ -12,6 +12,7 @@
 #include "engine/machine/collective_seconds.h"
 #include "engine/machine/host_machine.h"
 #include "engine/plan/stages.h"
+#include "engine/search/link_order.h"
 #include "engine/search/longer_ring.h"
 #include "engine/search/network_parts.h"
 #include "engine/search/whole_step.h"
@@ -31,28 +32,6 @@ Candidate without_division(Candidate candidate) {
   strategy.tensor = strategy.expert = 1;
   strategy.sequence_parallel = false;
   return candidate;
-}
-
-// What links see of the order of a strategy's axes: that within the units of the outermost level, where these have
-// whole axes, since all ways between them are alike. Where neighbours have links of their own the order itself.
-std::string order_on_links(const StrategyConfig& strategy, const std::vector<Level>& levels) {
-  std::vector<std::string> order = strategy.order.empty() ? default_order() : strategy.order;
-  std::erase_if(order, [&](const std::string& axis) { return degree(strategy, axis) == 1; });
-  const std::string itself = fmt::format("{}", fmt::join(order, " "));
-  std::string key;
-  int64_t units = 1, inside = 1;
-  for (const Level& level : levels) {
-    if (level.kind == LevelKind::torus || level.kind == LevelKind::ring || level.count.size() > 1) return itself;
-    if (level.count.empty() || &level == &levels.back()) break;
-    units *= level.count.front();
-    while (!order.empty() && inside * degree(strategy, order.back()) <= units) {
-      inside *= degree(strategy, order.back());
-      key += order.back() + " ";
-      order.pop_back();
-    }
-    if (inside != units && !order.empty()) return itself;
-  }
-  return key;
 }
 
 }  // namespace

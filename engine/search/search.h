@@ -72,9 +72,10 @@ struct SearchProgress {
 };
 
 // Takes candidates in the order of what they need at least. What is known of one is first its bounds of bounds.h, then
-// those of layer_bound.h, by a profile that many candidates share, then by its own; then it is planned. It is left out
-// as soon as a plan beats its bounds. Exact without a budget: the front and the ten fastest are those of planning every
-// candidate, of equal ones the first. The same for any number of threads. A budget ends what is being planned, too.
+// those of layer_bound.h, by a profile that many candidates share, then by its own; then it is planned, once for all
+// whose order of axes links do not tell apart (link_order.h). It is left out as soon as a plan beats its bounds. Exact
+// without a budget: the front and the ten fastest are those of planning every candidate, of equal ones the first. The
+// same for any number of threads. A budget ends what is being planned, too.
 // Throws Failure where the run file is wrong, and what check_layers() throws; Cancelled when `stop` is requested.
 SearchResult search(const SearchRequest& request, std::stop_token stop = {},
                     const std::function<void(const SearchProgress&)>& progress = {});
