@@ -66,7 +66,7 @@ WhatNext what_next(const Plan& plan, const LintChoice& choice, std::stop_token s
   for (Settings& notch : notches_of(subject)) {
     Settings settings = by_strategy(subject, std::move(notch));
     if (const std::shared_ptr<const PricedPlan> priced = plans.with(config, settings))
-      next.notches.push_back({std::move(settings), priced->cost});
+      next.notches.push_back({std::move(settings), priced->config, priced->cost});
   }
   std::ranges::stable_sort(next.notches, {}, [](const Notch& notch) {
     return std::tuple(notch.after.excess_bytes, notch.after.seconds, notch.after.bytes);

@@ -11,6 +11,7 @@ namespace shardscope {
 // place, another pipeline schedule, overlap or layout mode.
 struct Notch {
   Settings settings;
+  RunConfig config;  // with them
   PlanCost after;  // of the plan with it
 };
 

@@ -172,9 +172,7 @@ class BackwardOrders {
   std::vector<Dependency> dependencies(int task) { return dependencies_.of(task); }
   // Empty where it is the old one.
   std::vector<int> of(int task, const std::vector<Dependency>& dependencies) const {
-    const Task& one = program_.tasks[static_cast<size_t>(task)];
-    if (one.phase != Phase::backward) return {};
-    return BackwardTask(program_, graph_, one, dependencies, gradients_).run();
+    return BackwardTask(program_, graph_, program_.tasks[static_cast<size_t>(task)], dependencies, gradients_).run();
   }
 
  private:
@@ -214,11 +212,13 @@ bool orders_weight_gradients(OverlapMode overlap, const Stack& stack, const Mach
 
 ListedOrders weight_gradient_orders(const Program& program, const Graph& graph) {
   BackwardOrders found(program, graph);
-  ListedOrders orders;
+  ListedOrders orders(program.tasks.size());
   bool moves = false;
-  for (int t = 0; t < static_cast<int>(program.tasks.size()); ++t) {
-    orders.push_back(found.of(t, found.dependencies(t)));
-    moves |= !orders.back().empty();
+  for (size_t t = 0; t < orders.size(); ++t) {
+    if (program.tasks[t].phase != Phase::backward) continue;
+    const int task = static_cast<int>(t);
+    orders[t] = found.of(task, found.dependencies(task));
+    moves |= !orders[t].empty();
   }
   return moves ? orders : ListedOrders();
 }

@@ -16,6 +16,8 @@ ComparePage::ComparePage(Workspace& workspace, PinnedPlans& pins, QWidget* paren
   setTabToolTip(addTab(sweep_, tr("Meshes")), tr("All ways to lay the devices out over the axes."));
   machines_ = new MachinesTab(workspace);
   setTabToolTip(addTab(machines_, tr("Machines")), tr("The shown strategy on other machines."));
+  next_ = new NextTab(workspace);
+  setTabToolTip(addTab(next_, tr("What next")), tr("What every single change would gain."));
 }
 
 void ComparePage::begin_picture(const Page* seen) {
