@@ -12,6 +12,7 @@
 #include "engine/plan/stages.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
+#include "gui/document/key_schema.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
@@ -133,7 +134,7 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
       {"expert", tr("Parts of the list of experts; tokens travel to them.")},
       {"pipeline", tr("Stages; each has a part of the layers.")}};
   for (const auto& [axis, tip] : axes) {
-    add_number(*layout, axis, qt(axis), tip, 1, [name = std::string(axis)](StrategyConfig& strategy) -> int64_t& {
+    add_number(*layout, axis, qt(axis), tip, [name = std::string(axis)](StrategyConfig& strategy) -> int64_t& {
       return *find_degree(strategy, name);
     });
   }
@@ -142,13 +143,13 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
   layout->addStretch();
   layout = add_row();
   add_number(*layout, "zero", tr("ZeRO"),
-             tr("What replicas split: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too."), 0,
+             tr("What replicas split: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too."),
              [](StrategyConfig& strategy) -> int64_t& { return strategy.zero; });
   add_number(*layout, "microbatch_size", tr("microbatch"),
-             tr("Sequences of one replica at a time; 0: as the schedule says."), 0,
+             tr("Sequences of one replica at a time; 0: as the schedule says."),
              [](StrategyConfig& strategy) -> int64_t& { return strategy.microbatch_size; });
   add_number(*layout, "virtual_stages", tr("virtual stages"),
-             tr("Model chunks of each pipeline stage: more of them wait less, and send more."), 1,
+             tr("Model chunks of each pipeline stage: more of them wait less, and send more."),
              [](StrategyConfig& strategy) -> int64_t& { return strategy.virtual_stages; });
   for (auto [box, letters] : {std::pair(schedule_, 11), std::pair(order_, 20)}) {
     box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
@@ -206,9 +207,10 @@ void StrategyBar::add_field(QHBoxLayout& row, const std::string& key, const QStr
 }
 
 void StrategyBar::add_number(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip,
-                             int64_t low, std::function<int64_t&(StrategyConfig&)> value) {
+                             std::function<int64_t&(StrategyConfig&)> value) {
   auto* box = new QSpinBox(this);
-  box->setRange(static_cast<int>(low), static_cast<int>(Mesh::max_devices));
+  const KeyRange range = key_range(place_of_key(key));
+  box->setRange(static_cast<int>(range.low), static_cast<int>(range.high));
   box->setAlignment(Qt::AlignRight);
   box->setFixedWidth(64);
   add_field(row, key, caption, tip, box);

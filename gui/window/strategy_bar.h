@@ -43,7 +43,7 @@ class StrategyBar : public QWidget {
   };
 
   void add_field(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip, QWidget* field);
-  void add_number(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip, int64_t low,
+  void add_number(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip,
                   std::function<int64_t&(StrategyConfig&)> value);
   void edit(const std::function<void(StrategyConfig&)>& change, const QString& key);
   void show_config();

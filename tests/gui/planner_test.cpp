@@ -67,6 +67,27 @@ class PlannerTest : public QObject {
     }
   }
 
+  void a_plan_that_views_cannot_look_up_is_an_error_and_the_last_good_one_stays() {
+    PlanSource source = made::source();
+    source.plan = [](const RunConfig& config, std::stop_token stop) {
+      Plan plan = made::plan(config, stop);
+      if (config.steps == 2) plan.run_file = R"({"steps": "two"})";
+      return plan;
+    };
+    Planner planner(source);
+    RunConfig config = made::config();
+    planner.request(config);
+    QTRY_VERIFY_WITH_TIMEOUT(planner.is_current(), patience);
+    const std::shared_ptr<const Plan> good = planner.plan();
+    config.steps = 2;
+    planner.request(config);
+    QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), patience);
+    QVERIFY(planner.plan() == good);
+    QVERIFY(planner.shared_index());
+    QVERIFY(std::ranges::any_of(planner.errors(), [](const Error& error) { return error.place.path == "steps"; }));
+    QVERIFY(!planner.parameters().empty());
+  }
+
   void a_newer_request_cancels_the_running_one() {
     auto started = std::make_shared<std::latch>(1);
     auto cancelled = std::make_shared<std::atomic<int>>(0);

@@ -7,8 +7,11 @@
 #include <QToolButton>
 #include <map>
 
+#include "engine/config/parse.h"
 #include "engine/config/strategy.h"
+#include "engine/config/write.h"
 #include "gui/document/edits.h"
+#include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/window/presets.h"
 #include "gui/window/tool_bar.h"
@@ -81,6 +84,34 @@ class StrategyTest : public WindowCase {
     QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy() && !planner().errors().empty(), patience);
     QVERIFY(window_->windowTitle().contains("large.json"));
     QCOMPARE(bar().field("data")->value(), 65536);
+  }
+
+  void what_a_field_takes_the_run_file_takes_too() {
+    for (const QSpinBox* box : bar().findChildren<QSpinBox*>())
+      for (const int number : {box->minimum(), box->maximum()}) {
+        bar().findChild<QSpinBox*>(box->objectName())->setValue(number);
+        const std::string text = write_run_config(document().config());
+        std::vector<Error> errors;
+        try {
+          parse_run_config(text, {});
+        } catch (const Failure& failure) {
+          errors = failure.errors();
+        }
+        const QString place = box->objectName().replace("strategy_", "strategy.");
+        QVERIFY2(errors_at(errors, place).empty(), qPrintable(place + ": " + errors_text(errors)));
+        document().reset(config_of({}), {});
+      }
+    QCOMPARE(bar().field("zero")->maximum(), 3);
+  }
+
+  void a_number_that_the_run_file_does_not_take_is_an_error_at_its_field() {
+    StrategyConfig wrong = strategy();
+    wrong.zero = 7;
+    set_strategy(document(), wrong, "zero");
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy() && !planner().errors().empty(), patience);
+    QVERIFY2(bar().field("zero")->toolTip().contains("3"), qPrintable(bar().field("zero")->toolTip()));
+    QVERIFY(!errors_at(planner().errors(), "strategy.zero").empty());
+    QVERIFY(planner().plan() && planner().shared_index());
   }
 
   void a_click_left_of_the_arrows_reaches_the_number() {
