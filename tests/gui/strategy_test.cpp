@@ -1,7 +1,9 @@
 #include <QCheckBox>
 #include <QComboBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSpinBox>
 #include <QTest>
 #include <QToolButton>
@@ -16,6 +18,7 @@
 #include "gui/window/presets.h"
 #include "gui/window/tool_bar.h"
 #include "gui/workspace/array_facts.h"
+#include "tests/gui/cut_text.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
 
@@ -112,6 +115,44 @@ class StrategyTest : public WindowCase {
     QVERIFY2(bar().field("zero")->toolTip().contains("3"), qPrintable(bar().field("zero")->toolTip()));
     QVERIFY(!errors_at(planner().errors(), "strategy.zero").empty());
     QVERIFY(planner().plan() && planner().shared_index());
+  }
+
+  void every_field_of_the_strip_is_seen_at_any_width_data() {
+    QTest::addColumn<QSize>("size");
+    for (const QSize& size : {QSize(1440, 900), QSize(1024, 700), QSize(900, 600)})
+      QTest::addRow("%dx%d", size.width(), size.height()) << size;
+  }
+  void every_field_of_the_strip_is_seen_at_any_width() {
+    QFETCH(QSize, size);
+    StrategyConfig large = strategy();
+    large.data = large.fsdp = large.context = large.pipeline = 16384;
+    for (const StrategyConfig& shown : {strategy(), large}) {
+      document().reset(config_of(shown), {});
+      QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy() && !workspace().findings.is_pricing(), patience);
+      window_->resize(size);
+      QTRY_COMPARE_WITH_TIMEOUT(window_->size(), size, patience);
+      const auto cut = [&] {
+        QStringList names;
+        for (QWidget* part : bar().findChildren<QWidget*>(Qt::FindDirectChildrenOnly)) {
+          const auto* label = qobject_cast<QLabel*>(part);
+          if (label && label->text().isEmpty()) continue;
+          const QRect place(part->mapTo(window_.get(), QPoint()), part->size());
+          const bool is_whole = part->isVisible() && window_->rect().contains(place) &&
+                                part->visibleRegion().boundingRect() == part->rect();
+          if (part->isVisibleTo(&bar()) && !is_whole)
+            names << QString("%1 %2").arg(part->objectName(), label ? label->text() : QString());
+        }
+        return (names + CutText::of(bar()).filter(QRegularExpression("^(?!QComboBox)"))).join(' ');
+      };
+      QTRY_VERIFY2_WITH_TIMEOUT(cut().isEmpty(), qPrintable(cut()), patience);
+      QVERIFY2(window_->minimumSizeHint().width() <= 900, "the strip bounds the width of the window");
+      QWidget* last = nullptr;  // in the order of Tab, as they are seen
+      for (QWidget* each = bar().nextInFocusChain(); bar().isAncestorOf(each); each = each->nextInFocusChain()) {
+        if (each->parentWidget() != &bar() || !(each->focusPolicy() & Qt::TabFocus)) continue;
+        QVERIFY(!last || last->y() + last->height() / 2 < each->y() || last->x() < each->x());
+        last = each;
+      }
+    }
   }
 
   void a_click_left_of_the_arrows_reaches_the_number() {
