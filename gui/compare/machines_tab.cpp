@@ -120,7 +120,8 @@ void MachinesTab::add() {
   try {
     find_machine(name.toStdString());
   } catch (const Failure& failure) {
-    return say_fault(errors_text(failure.errors()));
+    const QString fault = errors_text(failure.errors());
+    return say_fault(fault.contains(name) ? fault : name + ": " + fault);
   }
   set_others(others_ + QStringList{name});
 }
