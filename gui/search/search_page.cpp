@@ -360,7 +360,10 @@ void SearchPage::show_note() {
 
 std::vector<ExportKind> SearchPage::export_kinds() const {
   if (!search_.result() || search_.found().empty()) return {};
-  return found_export_kinds(search_);
+  std::vector<int> rows;
+  for (int row = 0; row < sorted_->rowCount(); ++row)
+    rows.push_back(sorted_->mapToSource(sorted_->index(row, 0)).row());
+  return found_export_kinds(search_, std::move(rows));
 }
 
 void SearchPage::fit_form() {

@@ -18,6 +18,7 @@
 #include "engine/search/conclusion.h"
 #include "gui/compare/compare_page.h"
 #include "gui/document/edits.h"
+#include "gui/export/export_dialog.h"
 #include "gui/search/search_form.h"
 #include "gui/search/search_page.h"
 #include "gui/window/presets.h"
@@ -374,8 +375,17 @@ class SearchPageTest : public WindowCase {
 
   void what_was_found_is_exported_as_table_document_and_picture() {
     search_some();
+    table().sortByColumn(FoundModel::memory_column, Qt::DescendingOrder);
     const std::vector<ExportKind> kinds = page().export_kinds();
     QCOMPARE(kinds.size(), size_t{2});
+    for (const char* last : {"", "csv", "svg"}) {
+      ExportWish before;
+      if (*last) before.kind = &find_export_kind(last);
+      const ExportDialog dialog(folder_.path(), "run", "search", false, before, kinds);
+      const bool is_picture = QString(last) == "svg";
+      QCOMPARE(QString::fromStdString(dialog.wish().kind->name), QString(is_picture ? "svg" : "search-csv"));
+      QCOMPARE(dialog.wish().path, folder_.filePath(is_picture ? "run_search.svg" : "run_search.csv"));
+    }
     for (const ExportKind& kind : kinds) {
       ExportWish wish;
       wish.kind = &kind;
@@ -385,7 +395,11 @@ class SearchPageTest : public WindowCase {
     }
     QFile csv(folder_.filePath("found.csv")), json(folder_.filePath("found.json"));
     QVERIFY(csv.open(QIODevice::ReadOnly) && json.open(QIODevice::ReadOnly));
-    QCOMPARE(csv.readAll().count('\n'), static_cast<qsizetype>(search().found().size()) + 1);
+    QStringList lines = QString::fromUtf8(csv.readAll()).split('\n', Qt::SkipEmptyParts);
+    QCOMPARE(lines.size(), static_cast<qsizetype>(search().found().size()) + 1);
+    const auto memory = lines.takeFirst().split(',').indexOf("memory_bytes");
+    for (int row = 0; row < lines.size(); ++row)
+      QCOMPARE(lines[row].split(',')[memory].toDouble(), found(row_of(table().model()->index(row, 0))).memory_bytes);
     const QJsonObject document = QJsonDocument::fromJson(json.readAll()).object();
     QCOMPARE(document["front"].toArray().size(), static_cast<qsizetype>(search().front().size()));
     QCOMPARE(document["gap"].toDouble(), 0.0);
@@ -400,6 +414,7 @@ class SearchPageTest : public WindowCase {
     QVERIFY(svg.open(QIODevice::ReadOnly));
     const QByteArray drawn = svg.readAll();
     QVERIFY(drawn.contains("tensor 2") && drawn.contains("Exact"));
+    QVERIFY2(!drawn.contains("click"), "a hint of the mouse is no part of a picture");
   }
 
   void of_some_thousand_points_the_front_and_one_in_each_place_are_drawn() {
