@@ -19,8 +19,7 @@
 namespace shardscope {
 namespace {
 
-constexpr int gap = 4;            // between fields
-constexpr int wide_width = 1120;  // from here on lists have room for long texts
+constexpr int gap = 4;  // between fields
 
 QString place_of_key(const std::string& key) { return "strategy." + qt(key); }
 
@@ -144,7 +143,10 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
   add_number("virtual_stages", tr("virtual stages"),
              tr("Model chunks of each pipeline stage: more of them wait less, and send more."),
              [](StrategyConfig& strategy) -> int64_t& { return strategy.virtual_stages; });
-  for (QComboBox* box : {schedule_, order_}) box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  for (auto [box, letters] : {std::pair(schedule_, 11), std::pair(order_, 20)}) {
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->setMinimumContentsLength(letters);
+  }
   connect(schedule_, &QComboBox::activated, this, [this](int index) {
     const std::string schedule = schedule_->itemData(index).toString().toStdString();
     edit([&](StrategyConfig& strategy) { strategy = with_schedule(strategy, schedule); }, "pipeline_schedule");
@@ -224,9 +226,6 @@ void StrategyBar::add_number(const std::string& key, const QString& caption, con
 
 void StrategyBar::fit_to(int width) {
   width_ = width;
-  const bool is_compact = width < wide_width;
-  schedule_->setMinimumContentsLength(is_compact ? 8 : 11);
-  order_->setMinimumContentsLength(is_compact ? 11 : 20);
   const QMargins margins = rows_->contentsMargins();
   const int room = width - margins.left() - margins.right();
   std::vector<std::vector<QWidget*>> rows;

@@ -311,15 +311,15 @@ class ExportTest : public QObject {
     QCOMPARE(scale_of({1280, 800}), 2.0);
     QVERIFY(scale_of({2902, 5000}) > 1 && scale_of({2902, 5000}) < 2);
     QCOMPARE(scale_of({2902, 15792}), 1.0);
-    ExportWish wanted = wish("png", "layout", "large.png");
+    ExportWish wanted = wish("png", "layout", "huge.png");
     wanted.size = {largest_picture_side, largest_picture_side};
     window_->exports().start(wanted);
     QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
     auto* box = window_->findChild<QMessageBox*>("exportFailed");
     QVERIFY(box);
-    QVERIFY2(box->text().contains("large.png: ") && !box->text().contains(".part"), qPrintable(box->text()));
+    QVERIFY2(box->text().contains("huge.png: ") && !box->text().contains(".part"), qPrintable(box->text()));
     box->close();
-    QVERIFY(QDir(folder_.path()).entryList({"large.png*"}, QDir::Files).isEmpty());
+    QVERIFY(QDir(folder_.path()).entryList({"huge*"}, QDir::Files).isEmpty());
   }
 
   void a_name_that_was_typed_is_offered_again_until_its_file_is_written() {
