@@ -277,7 +277,9 @@ std::vector<ParameterInfo> list_parameters(const RunConfig& config) {
   std::vector<ParameterInfo> parameters;
   for (StateId id : forward.graph->parameters()) {
     const State& state = forward.graph->states[id];
-    parameters.push_back({state.path, forward.graph->type(state.before)});
+    TensorType type = forward.graph->type(state.before);
+    if (type.dtype == DType::f32) type.dtype = forward.run.types.parameters;
+    parameters.push_back({state.path, std::move(type)});
   }
   return parameters;
 }

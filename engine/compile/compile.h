@@ -24,7 +24,8 @@ std::vector<Error> validate(const RunConfig& config);
 // is not legal.
 std::vector<Error> config_warnings(const RunConfig& config);
 
-// Path, shape and dtype of every parameter of the configured model, in model order. Throws Failure like compile().
+// Path, shape and dtype of every parameter of the configured model as a plan stores it, in model order. Throws Failure
+// like compile().
 struct ParameterInfo {
   std::vector<std::string> path;
   TensorType type;

@@ -7,7 +7,9 @@
 #include <QVBoxLayout>
 
 #include "engine/compile/file_paths.h"
+#include "engine/machine/host_machine.h"
 #include "gui/compare/side_by_side.h"
+#include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/filled_layout.h"
@@ -41,7 +43,6 @@ MachinesTab::MachinesTab(Workspace& workspace, QWidget* parent)
       note_(new FooterNote(this)) {
   names_->setObjectName("machineToAdd");
   names_->setAccessibleName(tr("Machine to compare with"));
-  names_->setToolTip(tr("A machine by its name, or the path of a machine's file. A part of a name finds it."));
   names_->setMinimumContentsLength(14);
   add_->setObjectName("addMachine");
   add_->setToolTip(tr("Another column, for this machine (Enter)."));
@@ -71,6 +72,7 @@ MachinesTab::MachinesTab(Workspace& workspace, QWidget* parent)
 
   connect(add_, &QPushButton::clicked, this, &MachinesTab::add);
   connect(names_->lineEdit(), &QLineEdit::returnPressed, this, &MachinesTab::add);
+  connect(names_, &QComboBox::editTextChanged, this, [this] { say_fault({}); });
   connect(remove_, &QPushButton::clicked, this, &MachinesTab::remove);
   connect(plan_, &QPushButton::clicked, this, [this] { sweep_.is_running() ? sweep_.cancel() : start(); });
   connect(take_, &QPushButton::clicked, this, [this] { take(column()); });
@@ -84,8 +86,9 @@ MachinesTab::MachinesTab(Workspace& workspace, QWidget* parent)
   for (const auto signal : {&PlanSweep::started, &PlanSweep::ended})
     connect(&sweep_, signal, this, &MachinesTab::show_state);
   connect(&sweep_, &PlanSweep::planned, this, &MachinesTab::show_state);
-  connect(&workspace.planner, &Planner::delivered, this, &MachinesTab::show_columns);
+  connect(&workspace.planner, &Planner::delivered, this, [this] { show_columns(); });
   connect(&look(), &Look::changed, this, &MachinesTab::show_state);
+  say_fault({});
   show_columns();
 }
 
@@ -94,16 +97,32 @@ int MachinesTab::column() const {
   return columns.isEmpty() ? -1 : columns.front().column();
 }
 
-void MachinesTab::set_others(const QStringList& names) {
+void MachinesTab::set_others(const QStringList& names, const QString& removed) {
   others_ = names;
   QSettings().setValue(setting, others_);
-  sweep_.forget();
-  show_columns();
+  show_columns(removed);
+}
+
+void MachinesTab::say_fault(const QString& fault) {
+  fault_ = fault;
+  mark_invalid(names_, !fault.isEmpty());
+  names_->setToolTip(fault.isEmpty()
+                         ? tr("A machine by its name, or the path of a machine's file. A part of a name finds it.")
+                         : fault);
+  show_state();
 }
 
 void MachinesTab::add() {
   const QString name = names_->currentText().trimmed();
-  if (name.isEmpty() || others_.contains(name) || others_.size() >= most_machines) return;
+  if (name.isEmpty()) return;
+  if (model_->machines().contains(name)) return say_fault(tr("%1 is compared already").arg(name));
+  if (others_.size() >= most_machines) return say_fault(tr("%1 machines are compared at most").arg(most_machines));
+  try {
+    find_machine(name.toStdString());
+  } catch (const Failure& failure) {
+    const QString fault = errors_text(failure.errors());
+    return say_fault(fault.contains(name) ? fault : name + ": " + fault);
+  }
   set_others(others_ + QStringList{name});
 }
 
@@ -111,8 +130,9 @@ void MachinesTab::remove() {
   const int chosen = column();
   if (!is_other(chosen)) return;
   QStringList names = others_;
-  names.removeAll(model_->machines()[chosen]);
-  set_others(names);
+  const QString removed = model_->machines()[chosen];
+  names.removeAll(removed);
+  set_others(names, removed);
 }
 
 void MachinesTab::start() {
@@ -160,17 +180,25 @@ bool MachinesTab::edit_price(const QModelIndex& cell) {
   return true;
 }
 
-void MachinesTab::show_columns() {
+// What is planned stays; of another machine the plan that the others are of is made.
+void MachinesTab::show_columns(const QString& removed) {
   const QString shown = shown_machine();
   QStringList names;
   for (const QString& name : model_->machines())
-    if (name == shown || others_.contains(name) || !sweep_.plans().empty()) names << name;
+    if (name == shown || others_.contains(name) || (!sweep_.plans().empty() && name != removed)) names << name;
   for (const QString& name : others_)
     if (!names.contains(name)) names << name;
   if (!names.contains(shown)) names.prepend(shown);
   if (names != model_->machines()) {
-    sweep_.forget();
+    std::vector<SweptPlan> plans;
+    for (const QString& name : names) {
+      const auto at = static_cast<size_t>(model_->machines().indexOf(name));
+      if (at < sweep_.plans().size()) plans.push_back(sweep_.plans()[at]);
+      else plans.emplace_back().config = with_machine(swept_, name.toStdString());
+    }
+    const bool any = !sweep_.plans().empty();
     model_->set_machines(names);
+    if (any) sweep_.go_through(std::move(plans));
   }
   show_state();
 }
@@ -189,7 +217,9 @@ void MachinesTab::show_state() {
   take_->setEnabled(is_other(chosen));
   table_->setEnabled(!is_old);
   note_->set_out_of_date(is_old);
-  if (running) {
+  if (!fault_.isEmpty()) {
+    note_->setText(fault_);
+  } else if (running) {
     note_->setText(tr("planned: %1 of %2").arg(sweep_.done()).arg(counted_text(std::ssize(sweep_.plans()), "machine")));
   } else if (is_old) {
     note_->setText(tr("Out of date: %1 has changed since. Plan the machines again.").arg(workspace_.document.title()));

@@ -26,10 +26,11 @@ class MachinesTab : public QWidget {
  private:
   void add();
   void remove();
-  void set_others(const QStringList& names);
+  void set_others(const QStringList& names, const QString& removed = {});
   void take(int column);
   bool edit_price(const QModelIndex& cell);  // false: it is not of that
-  void show_columns();
+  void show_columns(const QString& removed = {});
+  void say_fault(const QString& fault);  // of the name that is typed; empty: it has none
   void show_state();
   bool is_of_shown_config() const;
   QString shown_machine() const;  // that of the plan
@@ -40,6 +41,7 @@ class MachinesTab : public QWidget {
   Workspace& workspace_;
   PlanSweep sweep_;
   RunConfig swept_;  // what was planned, the machine aside
+  QString fault_;    // why a machine cannot be added
   MachinesModel* model_;
   QStringList others_;
   QComboBox* names_;

@@ -66,7 +66,9 @@ const PlanQuantity mfu{QT_TRANSLATE_NOOP("Quantity", "MFU"),
                        true};
 const PlanQuantity hfu{
     QT_TRANSLATE_NOOP("Quantity", "HFU"),
-    QT_TRANSLATE_NOOP("Quantity", "FLOPs a second with those of what is recomputed, as a share of the devices' peak."),
+    QT_TRANSLATE_NOOP("Quantity",
+                      "Least time of the products that are executed, with those of what is recomputed, as a share of "
+                      "the step. Below MFU where the program does less than the model's formula counts."),
     [](const PlanFacts& plan) { return plan.use.hfu(); },
     share_text,
     true,
@@ -84,7 +86,7 @@ const PlanQuantity collectives{
     QT_TRANSLATE_NOOP("Quantity", "Collectives"),
     QT_TRANSLATE_NOOP("Quantity", "How many times a step the devices exchange parts of arrays."),
     [](const PlanFacts& plan) { return double(plan.collectives); }, whole_text};
-const PlanQuantity hours{QT_TRANSLATE_NOOP("Quantity", "Hours for 10\u2079 tokens"),
+const PlanQuantity hours{QT_TRANSLATE_NOOP("Quantity", "Device hours for 10\u2079 tokens"),
                          QT_TRANSLATE_NOOP("Quantity", "Device hours to train on 10\u2079 tokens."),
                          [](const PlanFacts& plan) { return plan.use.device_hours(billion); },
                          digits_text,

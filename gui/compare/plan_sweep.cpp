@@ -1,5 +1,6 @@
 #include "gui/compare/plan_sweep.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/plan/prediction.h"
@@ -30,13 +31,21 @@ PlanSweep::PlanSweep(PlanSource source, QObject* parent)
     : QObject(parent), source_(std::move(source)), job_([this](SweptPlan plan) { take(std::move(plan)); }, thread_) {}
 
 void PlanSweep::start(std::vector<RunConfig> configs) {
-  plans_.clear();
-  for (RunConfig& config : configs) plans_.emplace_back().config = std::move(config);
-  done_ = 0;
+  std::vector<SweptPlan> plans;
+  for (RunConfig& config : configs) plans.emplace_back().config = std::move(config);
+  go_through(std::move(plans));
+}
+
+void PlanSweep::go_through(std::vector<SweptPlan> plans) {
+  job_.cancel();
+  plans_ = std::move(plans);
+  at_ = 0;
   running_ = true;
   emit started();
   next();
 }
+
+int PlanSweep::done() const { return static_cast<int>(std::ranges::count_if(plans_, &SweptPlan::is_done)); }
 
 void PlanSweep::cancel() {
   if (!running_) return;
@@ -49,16 +58,15 @@ void PlanSweep::forget() {
   job_.cancel();
   running_ = false;
   plans_.clear();
-  done_ = 0;
   emit started();
   emit ended();
 }
 
 void PlanSweep::next() {
-  if (done_ < std::ssize(plans_)) {
-    job_.make([source = source_, plan = plans_[static_cast<size_t>(done_)]](const std::stop_token& stop) {
-      return plan_of(source, plan, stop);
-    });
+  while (at_ < plans_.size() && plans_[at_].is_done()) ++at_;
+  if (at_ < plans_.size()) {
+    job_.make(
+        [source = source_, plan = plans_[at_]](const std::stop_token& stop) { return plan_of(source, plan, stop); });
   } else {
     running_ = false;
     emit ended();
@@ -66,8 +74,9 @@ void PlanSweep::next() {
 }
 
 void PlanSweep::take(SweptPlan plan) {
-  plans_[static_cast<size_t>(done_++)] = std::move(plan);
-  emit planned(done_ - 1);
+  const size_t taken = at_++;
+  plans_[taken] = std::move(plan);
+  emit planned(static_cast<int>(taken));
   if (running_) next();
 }
 

@@ -29,11 +29,13 @@ class PlanSweep : public QObject {
 
   // Ends what is running and begins anew.
   void start(std::vector<RunConfig> configs);
+  // Of these, too, those that are not known yet.
+  void go_through(std::vector<SweptPlan> plans);
   void cancel();  // what is known stays
   void forget();  // of a document that is another one now
   bool is_running() const { return running_; }
   const std::vector<SweptPlan>& plans() const { return plans_; }
-  int done() const { return done_; }
+  int done() const;  // how many are known
 
  signals:
   void started();
@@ -46,7 +48,7 @@ class PlanSweep : public QObject {
 
   PlanSource source_;
   std::vector<SweptPlan> plans_;
-  int done_ = 0;
+  size_t at_ = 0;  // is planned
   bool running_ = false;
   WorkerThreads thread_{1};
   Background<SweptPlan> job_;

@@ -108,7 +108,10 @@ ExportDialog::ExportDialog(const QString& folder, const QString& name, const QSt
   connect(browse_button, &QToolButton::clicked, this, &ExportDialog::browse);
   connect(buttons, &QDialogButtonBox::accepted, this, &ExportDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-  const int chosen = last.kind ? kinds_->findData(qt(last.kind->name)) : kinds_->findData("svg");
+  const bool is_table = !more.empty() && (!last.kind || last.kind->extension == more.front().extension);
+  const int chosen = kinds_->findData(is_table    ? qt(more.front().name)
+                                      : last.kind ? qt(last.kind->name)
+                                                  : QString("svg"));
   kinds_->setCurrentIndex(std::max(chosen, 0));
   named_ = last.is_named;
   if (named_) path_->setText(last.path);
@@ -138,8 +141,9 @@ void ExportDialog::follow_fields() {
 
 QString ExportDialog::suggested() const {
   const ExportKind& chosen = kind();
-  const bool of_page = !pages_->currentText().isEmpty();
-  const QString name = of_page ? name_ + "_" + pages_->currentText() : name_ + "_" + qt(chosen.name);
+  const bool is_of_page = kinds_->currentIndex() >= std::ssize(export_kinds());  // that is seen, alone
+  const QString of = is_of_page ? page_ : pages_->currentText().isEmpty() ? qt(chosen.name) : pages_->currentText();
+  const QString name = name_ + "_" + of;
   return QDir(folder_).filePath(chosen.extension.empty() ? name : name + "." + qt(chosen.extension));
 }
 

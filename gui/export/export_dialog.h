@@ -30,7 +30,7 @@ class ExportDialog : public QDialog {
   Q_OBJECT
  public:
   // `name`: of the file, without folder and suffix; `page`: the one that is seen; `more`: kinds beside export_kinds(),
-  // which outlive the dialog.
+  // which outlive the dialog; the first of them is offered first, and in place of a kind of the same suffix.
   ExportDialog(const QString& folder, const QString& name, const QString& page, bool has_run, const ExportWish& last,
                const std::vector<ExportKind>& more = {}, QWidget* parent = nullptr);
 

@@ -20,7 +20,8 @@ namespace {
 
 constexpr int dots_per_inch = 96;
 constexpr double points_per_inch = 72;
-constexpr double most_pixels = 3e7;  // Qt reads few more by itself
+constexpr double usual_pixels = 3e7;  // Qt reads few more by itself
+constexpr double most_pixels = 1e8;
 
 // Takes nothing more once it is to stop; so an encoder ends.
 class StoppableFile : public QFile {
@@ -89,8 +90,8 @@ std::optional<PictureForm> picture_form(const QString& name) {
 
 QImage picture_image(const QPicture& picture, QSize size, double scale) {
   const double area = double(size.width()) * size.height();
-  scale = std::min(scale, std::sqrt(most_pixels / area));
-  QImage image(scale < 1 ? QSize() : size * scale, QImage::Format_RGB32);
+  if (scale > 1) scale = std::max(1.0, std::min(scale, std::sqrt(usual_pixels / area)));
+  QImage image(area * scale * scale > most_pixels ? QSize() : size * scale, QImage::Format_RGB32);
   if (image.isNull()) return image;
   image.fill(Qt::white);
   image.setDevicePixelRatio(scale);
@@ -100,9 +101,10 @@ QImage picture_image(const QPicture& picture, QSize size, double scale) {
   return image;
 }
 
-void write_picture(const QPicture& picture, QSize size, PictureForm form, double scale, const std::string& path,
-                   const std::stop_token& stop) {
-  StoppableFile file(QString::fromStdString(path), stop);
+void write_picture(const QPicture& picture, QSize size, PictureForm form, double scale, const std::string& file_path,
+                   const std::stop_token& stop, const std::string& named) {
+  const std::string& path = named.empty() ? file_path : named;
+  StoppableFile file(QString::fromStdString(file_path), stop);
   if (!file.open(QIODevice::WriteOnly | QIODevice::Truncate)) fail(path, file.errorString());
   try {
     switch (form) {

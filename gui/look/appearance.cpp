@@ -1,8 +1,10 @@
 #include "gui/look/appearance.h"
 
+#include <QAbstractItemView>
 #include <QFile>
 #include <QFontDatabase>
 #include <QHash>
+#include <QProxyStyle>
 #include <QSettings>
 #include <QStyle>
 #include <QStyleFactory>
@@ -86,6 +88,17 @@ QFont quickly_laid_out(QFont font) {
   return font;
 }
 
+// Tab leaves every list and table for the next field; the arrows go from cell to cell.
+class WindowStyle : public QProxyStyle {
+ public:
+  WindowStyle() : QProxyStyle(QStyleFactory::create("Fusion")) {}
+  using QProxyStyle::polish;
+  void polish(QWidget* widget) override {
+    QProxyStyle::polish(widget);
+    if (auto* view = qobject_cast<QAbstractItemView*>(widget)) view->setTabKeyNavigation(false);
+  }
+};
+
 }  // namespace
 
 void apply_theme(QApplication& application, ThemeChoice choice) {
@@ -95,7 +108,7 @@ void apply_theme(QApplication& application, ThemeChoice choice) {
   const bool dark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && system_dark);
   current = dark ? &dark_theme() : &light_theme();
   application.setFont(quickly_laid_out(application.font()));
-  application.setStyle(QStyleFactory::create("Fusion"));
+  application.setStyle(new WindowStyle);
   application.setPalette(palette_of(*current));
   QToolTip::setPalette(palette_of(*current));
   application.setStyleSheet(style_sheet(*current));

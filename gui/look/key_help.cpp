@@ -18,6 +18,8 @@ void set_key_help(QWidget* widget, const QString& title, const QList<KeyHelp>& k
   widget->setProperty(keys_property, texts);
 }
 
+bool has_key_help(const QWidget& widget) { return widget.property(title_property).isValid(); }
+
 QList<KeyHelpGroup> key_help_of(const QWidget& widget) {
   QList<const QWidget*> all{&widget};
   for (const QWidget* child : widget.findChildren<QWidget*>()) all << child;

@@ -14,6 +14,8 @@ struct KeyHelp {
 
 void set_key_help(QWidget* widget, const QString& title, const QList<KeyHelp>& keys);
 
+bool has_key_help(const QWidget& widget);
+
 struct KeyHelpGroup {
   QString title;
   QList<KeyHelp> keys;

@@ -161,12 +161,20 @@ QWidget* InspectorPanel::make_spec_line() {
   layout->addWidget(swap_);
   layout->addWidget(layers_);
   const auto targets = [this] { return spec_targets(workspace_, workspace_.selection.arrays()); };
+  connect(typed_, &SpecField::judged, this, &InspectorPanel::show_spec_error);
   connect(typed_, &SpecField::specTyped, this, [this, targets](const PartitionSpec& spec) {
     if (const auto chosen = targets(); !chosen.empty()) give_spec(workspace_, chosen, spec);
   });
   connect(swap_, &QToolButton::clicked, this, [this, targets] { swap_dims(workspace_, targets(), 0, 1); });
   connect(layers_, &QToolButton::clicked, this, [this] { give_all_layers(workspace_, workspace_.selection.array()); });
   return line;
+}
+
+// Of what is being typed, else of the spec that was planned.
+void InspectorPanel::show_spec_error() {
+  const QString text = typed_->fault().isEmpty() ? spec_faults_ : typed_->fault();
+  spec_error_->setText(in_color(theme().error, text.toHtmlEscaped().replace("\n", "<br>")));
+  spec_error_->setVisible(!text.isEmpty());
 }
 
 // Those that have a spec; or, where none has one, the current array alone.
@@ -199,9 +207,8 @@ void InspectorPanel::show_spec(const std::vector<ArrayFacts>& arrays) {
   const RunConfig& config = workspace_.document.config();
   spec_->show_specs(config.mesh_axes, config.pipeline.axis, edited);
   faults.removeDuplicates();
-  const QString text = QStringList(faults.mid(0, most_faults)).join("\n");
-  spec_error_->setText(in_color(theme().error, text.toHtmlEscaped().replace("\n", "<br>")));
-  spec_error_->setVisible(!faults.isEmpty());
+  spec_faults_ = QStringList(faults.mid(0, most_faults)).join("\n");
+  show_spec_error();
   if (specs.is_one()) typed_->show_spec(specs.text());
   else typed_->show_spec({}, tr("mixed"));
   swap_->setVisible(rank > 1);

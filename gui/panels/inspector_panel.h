@@ -42,6 +42,7 @@ class InspectorPanel : public QWidget {
   Section make_section();
   void fill(Section& section, const QString& title, const std::vector<Row>& rows);
   void show_array();
+  void show_spec_error();
   void show_spec(const std::vector<ArrayFacts>& arrays);
   void show_rows(const std::vector<ArrayFacts>& arrays);
   void show_costs(const ArrayFacts& facts);
@@ -56,6 +57,7 @@ class InspectorPanel : public QWidget {
   QLabel* subtitle_;
   SpecEditor* spec_;
   SpecField* typed_;
+  QString spec_faults_;  // of the planner, of what is selected
   QToolButton *swap_, *layers_;
   QWidget* spec_line_;
   QLabel* spec_error_;

@@ -47,7 +47,7 @@ ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
   list_->setFrameShape(QFrame::NoFrame);
   list_->setUniformRowHeights(true);
   list_->setAllColumnsShowFocus(true);
-  empty_->setText(tr("No problems. The plan is legal."));
+  empty_->setObjectName("noProblems");
   empty_->setProperty("muted", true);
   empty_->setAlignment(Qt::AlignCenter);
   auto* layout = new QVBoxLayout(this);
@@ -77,6 +77,7 @@ ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
   connect(list_, &QTreeWidget::itemActivated, this,
           [this](QTreeWidgetItem* item) { emit activated(item->data(0, place_role).toString()); });
   connect(&workspace.planner, &Planner::delivered, this, &ProblemsPanel::refresh);
+  connect(&workspace.planner, &Planner::requested, this, &ProblemsPanel::show_none);
   connect(&workspace.document, &Document::configChanged, this, [this] { file_errors_.clear(); });
   connect(&look(), &Look::changed, this, &ProblemsPanel::take_look);
   take_look();
@@ -157,9 +158,17 @@ void ProblemsPanel::refresh_buttons() {
   for (const auto& [rule, reason] : findings.off()) off << tr("%1 is off: %2").arg(qt(rule), qt(reason));
   const bool prices = findings.is_pricing();
   state_->set_line(findings.is_fixing() ? tr("Planning the fixes\u2026")
-                   : prices             ? tr("Planning what could be better\u2026")
+                   : prices             ? tr("Checking what could be better\u2026")
                                         : off.join("; "));
-  bar_->setVisible(prices || findings.is_fixing() || !findings.list().empty() || !off.isEmpty());
+  show_none();
+  const bool is_empty = list_->topLevelItemCount() == 0;  // which says that it is being checked
+  bar_->setVisible((prices && !is_empty) || findings.is_fixing() || !findings.list().empty() || !off.isEmpty());
+}
+
+void ProblemsPanel::show_none() {
+  empty_->setText(workspace_.planner.is_busy()       ? tr("Planning\u2026")
+                  : workspace_.findings.is_pricing() ? tr("Checking what could be better\u2026")
+                                                     : tr("No problems. The plan is legal."));
 }
 
 void ProblemsPanel::turn_off() {

@@ -39,6 +39,7 @@ class ProblemsPanel : public QWidget {
   QTreeWidgetItem* add(const Error& error, bool is_error);
   void add_findings();
   void refresh_buttons();
+  void show_none();
   void turn_off();
   void add_action(const QString& text, const QString& tip, const QKeySequence& key, std::function<void()> act);
   void copy() const;

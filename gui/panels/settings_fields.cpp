@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "engine/config/run_file_keys.h"
-#include "engine/config/run_keys.h"
 #include "engine/plan/schedules/schedule.h"
 #include "gui/document/edits.h"
+#include "gui/document/key_schema.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_fields.h"
@@ -41,25 +41,15 @@ std::optional<std::vector<int64_t>> layers_of(const QString& text) {
   return layers;
 }
 
-// What the table of keys says of a place of the run file.
-const JsonNode& key_schema(const QString& place) {
-  const JsonNode* schema = &run_type(true).schema;
-  for (const QString& key : place.split('.'))
-    schema = object_schema(*schema).find("properties")->find(key.toStdString());
-  return *schema;
-}
-
-QString key_tip(const QString& place) { return qt(key_schema(place).find("description")->text).remove('`'); }
-
 // In the range of the key.
 SettingsField number_field(const QString& label, const QString& place, QWidget* parent,
                            std::function<void(int64_t)> set, std::function<int64_t(const RunConfig&)> value) {
   auto* box = new WholeField(parent);
-  box->setRange(static_cast<double>(key_schema(place).find("minimum")->integer),
-                std::min(WholeField::largest, static_cast<double>(key_schema(place).find("maximum")->integer)));
+  const KeyRange range = key_range(place);
+  box->setRange(static_cast<double>(range.low), std::min(WholeField::largest, static_cast<double>(range.high)));
   QObject::connect(box, &QDoubleSpinBox::valueChanged, box,
                    [set = std::move(set)](double number) { set(static_cast<int64_t>(number)); });
-  return {label, place, key_tip(place), box,
+  return {label, place, key_description(place), box,
           [box, value = std::move(value)](const RunConfig& config) { box->setValue(double(value(config))); }};
 }
 
@@ -106,9 +96,9 @@ void add_zero(std::vector<SettingsField>& fields, Document& document, QWidget* p
   };
   for (QComboBox* box : {stage, axis}) QObject::connect(box, &QComboBox::activated, box, edit);
   fields.push_back(
-      {QObject::tr("ZeRO"), "sharding.zero.stage", key_tip("sharding.zero"), stage,
+      {QObject::tr("ZeRO"), "sharding.zero.stage", key_description("sharding.zero"), stage,
        [stage](const RunConfig& config) { stage->setCurrentIndex(static_cast<int>(config.sharding.zero.stage)); }});
-  fields.push_back({QObject::tr("ZeRO axis"), "sharding.zero.axis", key_tip("sharding.zero.axis"), axis,
+  fields.push_back({QObject::tr("ZeRO axis"), "sharding.zero.axis", key_description("sharding.zero.axis"), axis,
                     [axis](const RunConfig& config) {
                       const ZeroConfig& zero = config.sharding.zero;
                       const QString axes = list_text(zero.axes);
@@ -121,7 +111,7 @@ void add_zero(std::vector<SettingsField>& fields, Document& document, QWidget* p
 SettingsField deterministic_field(Document& document, QWidget* parent) {
   auto* check = new QCheckBox(parent);
   QObject::connect(check, &QCheckBox::toggled, check, [&document](bool on) { set_deterministic(document, on); });
-  return {QObject::tr("Deterministic"), "deterministic", key_tip("deterministic"), check,
+  return {QObject::tr("Deterministic"), "deterministic", key_description("deterministic"), check,
           [check](const RunConfig& config) { check->setChecked(config.deterministic); }};
 }
 

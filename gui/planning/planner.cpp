@@ -102,8 +102,9 @@ Planner::Outcome Planner::run(uint64_t number, const RunConfig& config, std::sto
   std::vector<ParameterInfo> parameters;  // in a plan's order where there is one
   outcome.number = number;
   try {
-    outcome.plan = share(source_.plan(config, stop));
-    outcome.index = share(PlanIndex(*outcome.plan));
+    std::shared_ptr<const Plan> plan = share(source_.plan(config, stop));
+    outcome.index = share(PlanIndex(*plan));
+    outcome.plan = std::move(plan);
     for (const ParameterPlan& parameter : outcome.plan->parameters)
       parameters.push_back({parameter.path, {parameter.shape, parameter.dtype}});
   } catch (const Failure& failure) {

@@ -67,9 +67,9 @@ class Planner : public QObject {
  private:
   struct Outcome {
     uint64_t number = 0;
-    std::shared_ptr<const Plan> plan;
-    std::vector<Error> errors;
+    std::shared_ptr<const Plan> plan;  // with its index, or none of both
     std::shared_ptr<const PlanIndex> index;
+    std::vector<Error> errors;
     std::shared_ptr<const ModelIndex> model;  // none where the model itself has errors
   };
 

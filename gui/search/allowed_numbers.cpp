@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "gui/document/text.h"
+
 namespace shardscope {
 namespace {
 
@@ -42,6 +44,24 @@ AllowedNumbers allowed_numbers(const QString& text) {
   }
   if (!allowed.fault.isEmpty()) allowed.ranges.clear();
   return allowed;
+}
+
+QString never_of(const AllowedNumbers& allowed, const QString& key, int64_t devices) {
+  const auto allows_one = [&](int64_t low, int64_t high) {
+    return allowed.is_any() || std::ranges::any_of(allowed.ranges, [&](const AllowedNumbers::Range& range) {
+             return range.low <= high && range.high >= low;
+           });
+  };
+  if (key == "zero") return allows_one(0, 3) ? QString() : QObject::tr("ZeRO has the stages 0, 1, 2 and 3");
+  if (key == "virtual_stages" || key == "microbatch_size")
+    return allows_one(1, std::numeric_limits<int64_t>::max()) ? QString() : QObject::tr("it is 1 or more");
+  QStringList divisors;
+  for (int64_t number = 1; number <= devices; ++number) {
+    if (devices % number != 0) continue;
+    if (allowed.allows(number)) return {};
+    divisors << QString::number(number);
+  }
+  return QObject::tr("no such number divides the %1: %2 do").arg(counted_text(devices, "device"), divisors.join(", "));
 }
 
 }  // namespace shardscope

@@ -24,4 +24,8 @@ struct AllowedNumbers {
 
 AllowedNumbers allowed_numbers(const QString& text);
 
+// Why no strategy of so many devices has one of these as the number of that key ("tensor"), whatever the model; empty
+// where some may have.
+QString never_of(const AllowedNumbers& allowed, const QString& key, int64_t devices);
+
 }  // namespace shardscope

@@ -135,7 +135,7 @@ FoundChart::FoundChart(const StrategySearch& search, QWidget* parent)
   connect(&click_, &QTimer::timeout, this, [this] {
     if (pressed_) emit pinWanted(*pressed_);
   });
-  connect(&search, &StrategySearch::started, this, [this] {
+  connect(&search, &StrategySearch::replaced, this, [this] {
     row_.reset();
     pressed_.reset();
     click_.stop();

@@ -58,11 +58,16 @@ void write_found_table(const FoundFile& file, ExportTarget& target) {
 
 }  // namespace
 
-std::vector<ExportKind> found_export_kinds(const StrategySearch& search) {
+std::vector<ExportKind> found_export_kinds(const StrategySearch& search, std::vector<int> rows) {
   auto file = std::make_shared<FoundFile>();
-  file->found = search.found();
-  for (int row = 0; row < static_cast<int>(file->found.size()); ++row)
+  std::vector<bool> is_shown(search.found().size());
+  for (const int row : rows) is_shown[static_cast<size_t>(row)] = true;
+  for (size_t row = 0; row < is_shown.size(); ++row)
+    if (!is_shown[row]) rows.push_back(static_cast<int>(row));
+  for (const int row : rows) {
+    file->found.push_back(search.found()[static_cast<size_t>(row)]);
     file->on_front.push_back(search.is_on_front(row));
+  }
   file->result = *search.result();
   file->request = search.request();
   const auto kind = [](const char* name, const char* what, const char* extension,

@@ -24,7 +24,7 @@ QString found_text(const Found& found, bool in_full) {
 
 FoundModel::FoundModel(const StrategySearch& search, const Document& document, QObject* parent)
     : QAbstractTableModel(parent), search_(search), document_(document) {
-  connect(&search, &StrategySearch::started, this, [this] {
+  connect(&search, &StrategySearch::replaced, this, [this] {
     beginResetModel();
     rows_ = 0;
     endResetModel();

@@ -5,6 +5,7 @@
 
 #include "engine/config/strategy.h"
 #include "engine/mesh/mesh.h"
+#include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
@@ -28,6 +29,11 @@ QDoubleSpinBox* limit_field(const QString& suffix, int decimals, QWidget* parent
   box->setRange(0, 1e6);
   box->setSuffix(suffix);
   return box;
+}
+
+// As errors of search_request() name it.
+QString search_place(const QString& field) {
+  return field == "searchDevices" ? QString("search.devices") : "search." + field.mid(QString("search_").size());
 }
 
 }  // namespace
@@ -93,6 +99,10 @@ SearchForm::SearchForm(QWidget* parent)
   seconds_->setSpecialValueText(tr("exact result"));
   add(tr("end after"), "searchSeconds",
       tr("Ends after this time with a proved gap; without a number when the result is exact."), seconds_);
+  connect(devices_, &QSpinBox::valueChanged, this, [this] {
+    mark_invalid(devices_, false);
+    for (const Number& number : numbers_) judge(number);
+  });
   for (QSpinBox* box : {devices_, seconds_}) connect(box, &QSpinBox::valueChanged, this, &SearchForm::changed);
   for (QDoubleSpinBox* box : {memory_, time_}) connect(box, &QDoubleSpinBox::valueChanged, this, &SearchForm::changed);
   connect(objective_, &QComboBox::currentIndexChanged, this, &SearchForm::changed);
@@ -137,22 +147,38 @@ void SearchForm::add_words(const std::string& key, const QString& caption, const
   connect(words.box, &QComboBox::currentIndexChanged, this, &SearchForm::changed);
 }
 
+QString SearchForm::fault_of(const Number& number) const {
+  const AllowedNumbers allowed = allowed_numbers(number.line->text());
+  return allowed.fault.isEmpty() ? never_of(allowed, qt(number.key), devices()) : allowed.fault;
+}
+
+void SearchForm::show_refusals(const std::vector<Error>& errors) {
+  for (const auto& [label, field] : rows_) {
+    const auto number = std::ranges::find(numbers_, field, &Number::line);
+    if (number != numbers_.end()) judge(*number);
+    else mark_invalid(field, false);
+    const std::vector<Error> here = errors_at(errors, search_place(field->objectName()));
+    if (here.empty()) continue;
+    mark_invalid(field, true);
+    if (number != numbers_.end()) field->setToolTip(errors_text(here));
+  }
+}
+
 void SearchForm::judge(const Number& number) {
-  const QString fault = allowed_numbers(number.line->text()).fault;
+  const QString fault = fault_of(number);
   mark_invalid(number.line, !fault.isEmpty());
   number.line->setToolTip(fault.isEmpty() ? number.tip : fault);
 }
 
 QString SearchForm::fault() const {
   for (const Number& number : numbers_)
-    if (const QString fault = allowed_numbers(number.line->text()).fault; !fault.isEmpty())
-      return qt(number.key) + ": " + fault;
+    if (const QString fault = fault_of(number); !fault.isEmpty()) return qt(number.key) + ": " + fault;
   return {};
 }
 
 void SearchForm::focus_fault() {
   for (const Number& number : numbers_)
-    if (!allowed_numbers(number.line->text()).fault.isEmpty()) return number.line->setFocus(Qt::OtherFocusReason);
+    if (!fault_of(number).isEmpty()) return number.line->setFocus(Qt::OtherFocusReason);
 }
 
 SearchWish SearchForm::wish() const {

@@ -24,7 +24,9 @@ class SearchForm : public QScrollArea {
   SearchWish wish() const;
   int64_t devices() const { return devices_->value(); }
   void set_devices(int64_t devices);
-  QString fault() const;  // of the first field that cannot be read; empty: all can
+  QString fault() const;  // of the first field that cannot be read, or that no strategy has; empty: all can be
+  // Errors of search_request() at their fields, until these are edited.
+  void show_refusals(const std::vector<Error>& errors);
   void focus_fault();
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
@@ -54,6 +56,7 @@ class SearchForm : public QScrollArea {
   void add_number(const std::string& key, const QString& caption, const QString& tip);
   // A list of choices for a word of the strategy; without values: what the search chooses by itself.
   void add_words(const std::string& key, const QString& caption, const QString& tip, const Choices& choices);
+  QString fault_of(const Number& number) const;
   void judge(const Number& number);
   void arrange();
 

@@ -84,7 +84,12 @@ SearchPage::SearchPage(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
     if (!search_.is_running()) start();
   });
   show_detail(std::nullopt);
-  connect(&search_, &StrategySearch::started, this, [this] { show_detail(std::nullopt); });
+  connect(&search_, &StrategySearch::replaced, this, [this] {
+    show_detail(std::nullopt);
+    follow_document();
+  });
+  connect(&search_, &StrategySearch::started, form_, [this] { form_->show_refusals({}); });
+  connect(&search_, &StrategySearch::ended, form_, [this] { form_->show_refusals(search_.errors()); });
   for (const auto signal : {&StrategySearch::started, &StrategySearch::ended})
     connect(&search_, signal, this, [this, proxy] {
       proxy->renew();
@@ -291,7 +296,7 @@ void SearchPage::show_state() {
   progress_->setRange(0, static_cast<int>(search_.candidates()));
   progress_->setValue(static_cast<int>(search_.done()));
   split_->setVisible(any);
-  detail_->setVisible(any);
+  detail_->setVisible(any && (current() || !is_in_picture(*this)));
   none_->setVisible(!any);
   front_only_->setVisible(any);
   const bool can = any && current() && !is_old_;
@@ -309,9 +314,7 @@ void SearchPage::show_state() {
       none_->setText(tr("<b>Planning the first candidates\u2026</b>"));
     } else if (const auto& result = search_.result(); result && !search_.is_stopped()) {
       const QString found = qt(conclusion_of(*result, search_.wish().objective)).toHtmlEscaped();
-      none_->setText(result->space.candidates == 0
-                         ? tr("<b>No strategy has these numbers</b><br>Allow more values above.")
-                         : tr("<b>Nothing was found</b><br>%1").arg(found));
+      none_->setText(tr("<b>Nothing was found</b><br>%1").arg(found));
     } else {
       none_->setText(
           tr("<b>How is this model split best?</b><br>Search plans the strategies of as many devices: data, fsdp, "
@@ -326,7 +329,12 @@ void SearchPage::show_note() {
   note_->set_out_of_date(is_old_);
   const std::optional<SearchResult>& result = search_.result();
   QString text;
-  if (is_old_) {
+  if (!search_.errors().empty()) {
+    text =
+        !search_.found().empty()
+            ? tr("Nothing was searched, and what was found before stays: %1").arg(qt(search_.errors().front().message))
+            : tr("Nothing was searched.");
+  } else if (is_old_) {
     text =
         tr("Out of date: %1, its machine or hosts have changed since. Search again.").arg(workspace_.document.title());
   } else if (search_.is_running()) {
@@ -335,8 +343,6 @@ void SearchPage::show_note() {
                                            .arg(search_.done())
                                            .arg(counted_text(search_.candidates(), "candidate"))
                                            .arg(search_.front().size());
-  } else if (!search_.errors().empty()) {
-    text = tr("Nothing was searched.");
   } else if (result) {
     const SearchSpaceCounts& space = result->space;
     text = tr("%1 of %2: %3 planned, %4 left out by bounds, %5 above a limit. ")
@@ -354,7 +360,10 @@ void SearchPage::show_note() {
 
 std::vector<ExportKind> SearchPage::export_kinds() const {
   if (!search_.result() || search_.found().empty()) return {};
-  return found_export_kinds(search_);
+  std::vector<int> rows;
+  for (int row = 0; row < sorted_->rowCount(); ++row)
+    rows.push_back(sorted_->mapToSource(sorted_->index(row, 0)).row());
+  return found_export_kinds(search_, std::move(rows));
 }
 
 void SearchPage::fit_form() {

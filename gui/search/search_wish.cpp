@@ -1,8 +1,13 @@
 #include "gui/search/search_wish.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <set>
 #include <thread>
 
+#include "engine/base/plural.h"
 #include "engine/config/strategy.h"
 
 namespace shardscope {
@@ -24,6 +29,39 @@ std::vector<std::string> allowed_values(const AllowedNumbers& allowed, const std
   return values;
 }
 
+std::string value_of(const StrategyConfig& strategy, const std::string& key) {
+  StrategyConfig copy = strategy;
+  const int64_t* number = find_degree(copy, key);
+  if (number) return std::to_string(*number);
+  if (key == "zero") return std::to_string(strategy.zero);
+  if (key == "virtual_stages") return std::to_string(strategy.virtual_stages);
+  return key == "microbatch_size" ? std::to_string(strategy.microbatch_size) : "";
+}
+
+void refuse_impossible(const ModelLimits& limits, const SearchRequest& request) {
+  if (!candidates(limits, request.devices, request.fixed).empty()) return;
+  const std::string devices = counted(request.devices, "device");
+  const std::vector<Candidate> all = candidates(limits, request.devices, {});
+  if (all.empty())
+    throw Failure(Error{"no_strategy", "no strategy splits this model and its batch over " + devices, "search.devices",
+                        "another number of devices"});
+  std::vector<Error> errors;
+  for (const auto& one : request.fixed) {
+    if (!candidates(limits, request.devices, {one}).empty()) continue;
+    std::set<int64_t> possible;
+    for (const Candidate& candidate : all)
+      if (const std::string value = value_of(candidate.strategy, one.first); !value.empty())
+        possible.insert(std::stoll(value));
+    errors.push_back({"no_strategy", fmt::format("no strategy of {} has this {}", devices, one.first),
+                      "search." + one.first, fmt::format("possible: {}", fmt::join(possible, ", "))});
+    if (possible.empty()) errors.back().hint = "any";
+  }
+  if (errors.empty())
+    errors.push_back({"no_strategy", "no strategy of " + devices + " has all of these numbers", "search",
+                      "allow more values, or another number of devices"});
+  throw Failure(errors);
+}
+
 }  // namespace
 
 SearchRequest search_request(const RunConfig& config, const SearchWish& wish) {
@@ -35,6 +73,7 @@ SearchRequest search_request(const RunConfig& config, const SearchWish& wish) {
   for (const auto& [key, allowed] : wish.numbers)
     request.fixed[key] = allowed_values(allowed, key, limits, wish.devices);
   for (const auto& [key, words] : wish.words) request.fixed[key] = words;
+  refuse_impossible(limits, request);
   request.at_most_memory = wish.at_most_memory;
   request.at_most_seconds = wish.at_most_seconds;
   request.objective = wish.objective;

@@ -23,7 +23,8 @@ struct SearchWish {
 };
 
 // The same search for a run file, on its machine. Throws Failure: what is wrong with the run file (its mesh and
-// sharding aside), and what check_layers() throws.
+// sharding aside), what check_layers() throws, and why no strategy of so many devices has these numbers, at places such
+// as "search.tensor" or "search.devices".
 SearchRequest search_request(const RunConfig& config, const SearchWish& wish);
 
 // The run file without what a strategy decides: equal for two of which a search finds the same.

@@ -42,13 +42,28 @@ StrategySearch::Outcome StrategySearch::run(const RunConfig& config, const Searc
 }
 
 void StrategySearch::start(const RunConfig& config, const SearchWish& wish) {
-  forget();
-  config_ = config;
-  wish_ = wish;
+  job_.cancel();
+  next_config_ = config;
+  next_wish_ = wish;
+  errors_.clear();
+  done_ = candidates_ = 0;
+  if (found_.empty()) begin();
   news_ = std::make_shared<News>();
   job_.make([config, wish, news = news_](const std::stop_token& stop) { return run(config, wish, *news, stop); });
   timer_.start();
   emit started();
+}
+
+void StrategySearch::begin() {
+  if (!next_config_) return;
+  config_ = std::exchange(next_config_, std::nullopt);
+  wish_ = next_wish_;
+  request_.reset();
+  found_.clear();
+  front_rows_.clear();
+  front_.clear();
+  result_.reset();
+  emit replaced();
 }
 
 void StrategySearch::stop() { job_.stop(); }
@@ -57,6 +72,7 @@ void StrategySearch::forget() {
   job_.cancel();
   timer_.stop();
   news_.reset();
+  next_config_.reset();
   config_.reset();
   request_.reset();
   found_.clear();
@@ -77,20 +93,23 @@ void StrategySearch::keep_that_of(const StrategySearch& other) {
   candidates_ = other.candidates_;
   result_ = other.result_;
   errors_ = other.errors_;
-  emit started();
+  emit replaced();
   add(other.found_);
   emit ended();
 }
 
 void StrategySearch::take_news() {
   std::vector<Found> found;
+  std::shared_ptr<const SearchRequest> request;
   {
     const std::lock_guard lock(news_->mutex);
     found = std::exchange(news_->found, {});
     done_ = news_->done;
     candidates_ = news_->candidates;
-    request_ = news_->request;
+    request = news_->request;
   }
+  if (!found.empty()) begin();
+  if (!next_config_) request_ = std::move(request);
   add(std::move(found));
 }
 
@@ -109,11 +128,13 @@ void StrategySearch::add(std::vector<Found> found) {
 }
 
 void StrategySearch::take(Outcome outcome) {
+  if (outcome.result && !outcome.result->stopped) begin();
   take_news();
   timer_.stop();
   news_.reset();
   errors_ = std::move(outcome.errors);
-  result_ = std::move(outcome.result);
+  if (!next_config_) result_ = std::move(outcome.result);
+  next_config_.reset();
   emit ended();
 }
 

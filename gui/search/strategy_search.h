@@ -19,8 +19,10 @@ class StrategySearch : public QObject {
  public:
   explicit StrategySearch(QObject* parent = nullptr);
 
-  void start(const RunConfig& config, const SearchWish& wish);  // ends what is running
-  void stop();                                                  // what was found stays, with what is proved of the rest
+  // Ends what is running. What a search before it has found stays until this one has found something, or has come to
+  // its end; it stays, too, where this one cannot be made.
+  void start(const RunConfig& config, const SearchWish& wish);
+  void stop();  // what was found stays, with what is proved of the rest
   void forget();
   void keep_that_of(const StrategySearch& other);  // what it has found so far
 
@@ -38,13 +40,14 @@ class StrategySearch : public QObject {
   // At the end, and of a search that was stopped.
   const std::optional<SearchResult>& result() const { return result_; }
   const std::vector<Error>& errors() const { return errors_; }
-  // What was searched.
+  // What was searched: of found().
   const RunConfig& config() const { return *config_; }
   const SearchWish& wish() const { return wish_; }
   const std::shared_ptr<const SearchRequest>& request() const { return request_; }  // null before the first candidate
 
  signals:
   void started();
+  void replaced();           // nothing of found() is of before: it is empty, and of config() and wish()
   void advanced(int first);  // there are more: from this row on
   void ended();
 
@@ -61,10 +64,13 @@ class StrategySearch : public QObject {
   };
 
   static Outcome run(const RunConfig& config, const SearchWish& wish, News& news, const std::stop_token& stop);
+  void begin();
   void take_news();
   void take(Outcome outcome);
   void add(std::vector<Found> found);
 
+  std::optional<RunConfig> next_config_;  // of a search of which nothing is found yet, and what it is to find
+  SearchWish next_wish_;
   std::optional<RunConfig> config_;
   SearchWish wish_;
   std::shared_ptr<const SearchRequest> request_;

@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "gui/document/text.h"
 #include "gui/help/guide.h"
+#include "gui/look/main_widget.h"
 #include "gui/look/steady_tabs.h"
 #include "gui/pages/layout_page.h"
 #include "gui/planning/later_iteration.h"
@@ -76,6 +77,10 @@ bool Centre::show_page(const QString& name) {
   const int index = index_of(name);
   if (index >= 0) pages_->setCurrentIndex(index);
   return index >= 0;
+}
+
+void Centre::enter_page(const QString& name) {
+  if (show_page(name)) give_keyboard(*pages_->currentWidget());
 }
 
 QString Centre::no_page(const QString& name, const std::vector<std::string>& more) const {

@@ -33,6 +33,8 @@ class Centre : public QWidget {
   ProblemStrip* problems() const { return strip_; }
   // By its name, "layout" or "compare"; false for another one.
   bool show_page(const QString& name);
+  // For a key or a menu: the keyboard goes there, too.
+  void enter_page(const QString& name);
   // "there is no page 'memry' (did you mean 'memory'?)"; `more`: what the caller takes besides.
   QString no_page(const QString& name, const std::vector<std::string>& more = {}) const;
   // Puts actions into the context menu of each page that has none of its own.

@@ -31,7 +31,7 @@ Exported save(const ExportWish& wish, const QPicture& picture, QSize size, Expor
   const std::string path = wish.path.toStdString();
   const std::stop_token stop = options.stop;
   ExportTarget target(path, ExportTarget::Form::file, std::move(options));
-  write_picture(picture, size, *picture_form(qt(wish.kind->name)), wish.scale, target.part(), stop);
+  write_picture(picture, size, *picture_form(qt(wish.kind->name)), wish.scale, target.part(), stop, path);
   target.keep();
   return {path, target.bytes(), {}};
 }

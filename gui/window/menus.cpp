@@ -8,6 +8,7 @@
 #include "engine/machine/machine_library.h"
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
+#include "gui/window/page_list.h"
 #include "gui/window/presets.h"
 #include "gui/window/recent_files.h"
 
@@ -67,10 +68,10 @@ void add_view_menu(QMenuBar& bar, const Actions& actions, Centre& centre, const 
   QMenu* menu = bar.addMenu(tr("&View"));
   menu->addAction(actions.palette);
   menu->addSeparator();
-  QTabWidget* pages = centre.pages();
-  for (int i = 0; i < pages->count(); ++i)
-    menu->addAction(pages->tabText(i), QKeySequence(QString("Ctrl+%1").arg(i + 1)), pages,
-                    [pages, i] { pages->setCurrentIndex(i); });
+  int number = 0;
+  for (const PageKind& kind : page_kinds())
+    menu->addAction(tr(kind.title), QKeySequence(QString("Ctrl+%1").arg(++number)), &centre,
+                    [&centre, name = name_of(kind)] { centre.enter_page(name); });
   menu->addSeparator();
   for (QDockWidget* dock : docks.all()) menu->addAction(dock->toggleViewAction());
   menu->addAction(actions.bottom);
@@ -117,7 +118,7 @@ void add_plan_menu(QMenuBar& bar, const Actions& actions, Document& document, Ce
   menu->addAction(tr("Layout mode: as &written"), QKeySequence("Ctrl+Shift+2"), &document,
                   [&document] { set_mode(document, LayoutMode::as_written); });
   menu->addAction(tr("Compare &layout modes"), QKeySequence("Ctrl+Shift+L"), &centre,
-                  [&centre] { centre.show_page("collectives"); });
+                  [&centre] { centre.enter_page("collectives"); });
   menu->addAction(tr("&Replay the selected collective"), QKeySequence("Ctrl+Shift+R"), &centre,
                   [&centre] { centre.replay_selected(); });
   menu->addSeparator();

@@ -80,7 +80,7 @@ void ProblemStrip::fit_to(const QSize& room) {
   std::ranges::for_each(offered_ | std::views::drop(1), take);
   const bool is_wide = room.width() > least_beside * buttons_->sizeHint().width();
   all_parts_->setDirection(is_wide ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
-  const int height = std::max(layout()->totalHeightForWidth(room.width()), layout()->totalSizeHint().height());
+  const int height = layout()->totalHeightForWidth(room.width());
   setGeometry(0, room.height() - height, room.width(), height);
 }
 

@@ -3,7 +3,6 @@
 #include <QAbstractItemView>
 #include <QSignalBlocker>
 #include <QStandardItemModel>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
 
@@ -12,12 +11,15 @@
 #include "engine/plan/stages.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
+#include "gui/document/key_schema.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 
 namespace shardscope {
 namespace {
+
+constexpr int gap = 4;  // between fields
 
 QString place_of_key(const std::string& key) { return "strategy." + qt(key); }
 
@@ -111,20 +113,13 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
       sequence_(new QCheckBox(tr("sequence"), this)),
       recompute_(new QComboBox(this)),
       total_(new QLabel(this)),
-      write_out_(new QPushButton(tr("Write out"), this)) {
-  auto* rows = new QVBoxLayout(this);
-  rows->setContentsMargins(6, 0, 6, 0);
-  rows->setSpacing(2);
-  const auto add_row = [rows] {
-    auto* row = new QHBoxLayout;
-    row->setSpacing(4);
-    rows->addLayout(row);
-    return row;
-  };
-  QHBoxLayout* layout = add_row();
+      write_out_(new QPushButton(tr("Write out"), this)),
+      rows_(new QVBoxLayout(this)) {
+  rows_->setContentsMargins(6, 0, 6, 0);
+  rows_->setSpacing(2);
   auto* title = new QLabel(tr("Strategy"), this);
   title->setToolTip(tr("How the model is split, by the usual numbers. Their product is the number of devices."));
-  layout->addWidget(title);
+  parts_.push_back({{title}});
   const std::pair<const char*, QString> axes[] = {
       {"data", tr("Replicas of the model; each takes its part of the batch.")},
       {"fsdp", tr("Replicas that share parameters, gradients and optimizer state.")},
@@ -133,22 +128,20 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
       {"expert", tr("Parts of the list of experts; tokens travel to them.")},
       {"pipeline", tr("Stages; each has a part of the layers.")}};
   for (const auto& [axis, tip] : axes) {
-    add_number(*layout, axis, qt(axis), tip, 1, [name = std::string(axis)](StrategyConfig& strategy) -> int64_t& {
+    add_number(axis, qt(axis), tip, [name = std::string(axis)](StrategyConfig& strategy) -> int64_t& {
       return *find_degree(strategy, name);
     });
   }
-  layout->addWidget(total_);
-  layout->addWidget(write_out_);
-  layout->addStretch();
-  layout = add_row();
-  add_number(*layout, "zero", tr("ZeRO"),
-             tr("What replicas split: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too."), 0,
+  parts_.push_back({{total_}});
+  parts_.push_back({{write_out_}});
+  const size_t second_row = parts_.size();
+  add_number("zero", tr("ZeRO"),
+             tr("What replicas split: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too."),
              [](StrategyConfig& strategy) -> int64_t& { return strategy.zero; });
-  add_number(*layout, "microbatch_size", tr("microbatch"),
-             tr("Sequences of one replica at a time; 0: as the schedule says."), 0,
+  add_number("microbatch_size", tr("microbatch"), tr("Sequences of one replica at a time; 0: as the schedule says."),
              [](StrategyConfig& strategy) -> int64_t& { return strategy.microbatch_size; });
-  add_number(*layout, "virtual_stages", tr("virtual stages"),
-             tr("Model chunks of each pipeline stage: more of them wait less, and send more."), 1,
+  add_number("virtual_stages", tr("virtual stages"),
+             tr("Model chunks of each pipeline stage: more of them wait less, and send more."),
              [](StrategyConfig& strategy) -> int64_t& { return strategy.virtual_stages; });
   for (auto [box, letters] : {std::pair(schedule_, 11), std::pair(order_, 20)}) {
     box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
@@ -158,27 +151,27 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
     const std::string schedule = schedule_->itemData(index).toString().toStdString();
     edit([&](StrategyConfig& strategy) { strategy = with_schedule(strategy, schedule); }, "pipeline_schedule");
   });
-  add_field(*layout, "pipeline_schedule", tr("schedule"),
+  add_field("pipeline_schedule", tr("schedule"),
             tr("The order in which each stage does its microbatches. Interleaved has several model chunks a stage."),
             schedule_);
   connect(order_, &QComboBox::activated, this, [this](int index) {
     edit([&](StrategyConfig& strategy) { strategy.order = axes_of(order_->itemText(index)); }, "order");
   });
-  add_field(*layout, "order", tr("order"),
+  add_field("order", tr("order"),
             tr("The mesh's axes from the outermost to the innermost, which has the fastest links. Megatron has tensor "
                "innermost."),
             order_);
   connect(sequence_, &QCheckBox::toggled, this, [this](bool checked) {
     edit([checked](StrategyConfig& strategy) { strategy.sequence_parallel = checked; }, "sequence_parallel");
   });
-  add_field(*layout, "sequence_parallel", {},
+  add_field("sequence_parallel", {},
             tr("Sequence parallelism: activations between tensor-parallel blocks are split by length."), sequence_);
   for (const std::string& policy : recompute_policies()) show_recompute(qt(policy));
   connect(recompute_, &QComboBox::activated, this, [this](int index) {
     const std::string policy = recompute_->itemData(index).toString().toStdString();
     edit([policy](StrategyConfig& strategy) { strategy.recompute = policy; }, "recompute");
   });
-  add_field(*layout, "recompute", {},
+  add_field("recompute", {},
             tr("What backward recomputes instead of keeping it: nothing, attention's scores, feed-forward layers, or "
                "whole layers."),
             recompute_);
@@ -186,32 +179,39 @@ StrategyBar::StrategyBar(Workspace& workspace, QWidget* parent)
   write_out_->setObjectName("writeOutStrategy");
   write_out_->setToolTip(tr("Puts mesh, sharding, pipeline and schedule in the strategy's place. The plan stays."));
   connect(write_out_, &QPushButton::clicked, this, [this] { write_out_strategy(workspace_.document); });
-  layout->addStretch();
+  parts_[second_row].begins_row = true;
+  QWidget* before = fields_.front().field;  // by Tab in the order in which they are seen
+  for (const Part& part : parts_) {
+    QWidget* next = part.widgets.back();
+    if (next->focusPolicy() == Qt::NoFocus) continue;
+    setTabOrder(before, next);
+    before = next;
+  }
+  fit_to(QWIDGETSIZE_MAX);
   connect(&workspace.document, &Document::configChanged, this, &StrategyBar::show_config);
   connect(&workspace.planner, &Planner::delivered, this, &StrategyBar::show_errors);
   connect(&workspace.findings, &Findings::changed, this, &StrategyBar::show_errors);
   show_config();
 }
 
-void StrategyBar::add_field(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip,
-                            QWidget* field) {
+void StrategyBar::add_field(const std::string& key, const QString& caption, const QString& tip, QWidget* field) {
   auto* label = new MarkedLabel(caption, this);
   label->setBuddy(field);
   field->setObjectName("strategy_" + qt(key));
   if (!caption.isEmpty()) field->setAccessibleName(tr("strategy: %1").arg(caption));
   guard_field(field);
-  row.addWidget(label);
-  row.addWidget(field);
+  parts_.push_back({{label, field}});
   fields_.push_back({key, label, field, tip});
 }
 
-void StrategyBar::add_number(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip,
-                             int64_t low, std::function<int64_t&(StrategyConfig&)> value) {
+void StrategyBar::add_number(const std::string& key, const QString& caption, const QString& tip,
+                             std::function<int64_t&(StrategyConfig&)> value) {
   auto* box = new QSpinBox(this);
-  box->setRange(static_cast<int>(low), static_cast<int>(Mesh::max_devices));
+  const KeyRange range = key_range(place_of_key(key));
+  box->setRange(static_cast<int>(range.low), static_cast<int>(range.high));
   box->setAlignment(Qt::AlignRight);
-  box->setFixedWidth(64);
-  add_field(row, key, caption, tip, box);
+  box->setFixedWidth(70);
+  add_field(key, caption, tip, box);
   connect(box, &QSpinBox::editingFinished, this, [this] { workspace_.document.close_edit(); });
   connect(box, &QSpinBox::valueChanged, this, [this, key, value](int number) {
     edit(
@@ -222,6 +222,40 @@ void StrategyBar::add_number(QHBoxLayout& row, const std::string& key, const QSt
         qt(key));
   });
   numbers_.emplace_back(box, std::move(value));
+}
+
+void StrategyBar::fit_to(int width) {
+  width_ = width;
+  const QMargins margins = rows_->contentsMargins();
+  const int room = width - margins.left() - margins.right();
+  std::vector<std::vector<QWidget*>> rows;
+  int used = 0;
+  for (const Part& part : parts_) {
+    int wanted = 0;
+    for (QWidget* widget : part.widgets) wanted += QWidgetItem(widget).sizeHint().width() + gap;
+    if (rows.empty() || part.begins_row || used + wanted > room + gap) {
+      rows.emplace_back();
+      used = 0;
+    }
+    used += wanted;
+    rows.back().insert(rows.back().end(), part.widgets.begin(), part.widgets.end());
+  }
+  if (rows == shown_rows_) return;
+  shown_rows_ = std::move(rows);
+  while (QLayoutItem* row = rows_->takeAt(0)) delete row;
+  for (const std::vector<QWidget*>& widgets : shown_rows_) {
+    auto* row = new QHBoxLayout;
+    row->setSpacing(gap);
+    for (QWidget* widget : widgets) row->addWidget(widget);
+    row->addStretch();
+    rows_->addLayout(row);
+  }
+}
+
+// Marks and longer texts change the room that fields take.
+bool StrategyBar::event(QEvent* event) {
+  if (event->type() == QEvent::LayoutRequest) fit_to(width_);
+  return QWidget::event(event);
 }
 
 QSpinBox* StrategyBar::field(const std::string& key) const {

@@ -2,10 +2,10 @@
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QVBoxLayout>
 #include <QWidget>
 #include <functional>
 #include <string>
@@ -30,11 +30,20 @@ class StrategyBar : public QWidget {
   QSpinBox* field(const std::string& key) const;  // null: none of that name
   // Gives the keyboard to the field of a place of the run file; false where it is not of the strategy.
   bool focus_place(const QString& place);
+  // In two rows where these are not wider than that, else in more.
+  void fit_to(int width);
 
  signals:
   void presenceChanged(bool has_strategy);
 
+ protected:
+  bool event(QEvent* event) override;
+
  private:
+  struct Part {
+    std::vector<QWidget*> widgets;  // that stay beside each other
+    bool begins_row = false;
+  };
   struct Field {
     std::string key;
     MarkedLabel* label;
@@ -42,8 +51,8 @@ class StrategyBar : public QWidget {
     QString tip;
   };
 
-  void add_field(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip, QWidget* field);
-  void add_number(QHBoxLayout& row, const std::string& key, const QString& caption, const QString& tip, int64_t low,
+  void add_field(const std::string& key, const QString& caption, const QString& tip, QWidget* field);
+  void add_number(const std::string& key, const QString& caption, const QString& tip,
                   std::function<int64_t&(StrategyConfig&)> value);
   void edit(const std::function<void(StrategyConfig&)>& change, const QString& key);
   void show_config();
@@ -60,6 +69,10 @@ class StrategyBar : public QWidget {
   QComboBox* recompute_;
   QLabel* total_;
   QPushButton* write_out_;
+  QVBoxLayout* rows_;
+  std::vector<Part> parts_;
+  std::vector<std::vector<QWidget*>> shown_rows_;
+  int width_ = 0;
 };
 
 }  // namespace shardscope

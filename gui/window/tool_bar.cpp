@@ -129,6 +129,8 @@ void ToolBar::fit_to(int width) {
   findChild<QToolButton*>("stopButton")
       ->setToolButtonStyle(compact ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
   layout()->invalidate();
+  strategy_line_->layout()->invalidate();
+  strategy_bar_->fit_to(width - (strategy_line_->sizeHint().width() - strategy_bar_->sizeHint().width()));
   mesh_width_ = mesh_bar_->sizeHint().width();
   const int mesh = has_own_line_ ? mesh_width_ + 2 * layout()->spacing() : 0;
   give_own_line(sizeHint().width() + mesh > width);

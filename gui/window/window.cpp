@@ -98,11 +98,11 @@ void MainWindow::connect_actions() {
           [this] { docks_.bottom()->set_collapsed(!docks_.bottom()->is_collapsed()); });
   connect(actions_.pin, &QAction::triggered, this, &MainWindow::pin_plan);
   connect(actions_.sweep, &QAction::triggered, this, [this] {
-    centre_->show_page("compare");
     centre_->page<ComparePage>()->sweep();
+    centre_->enter_page("compare");
   });
   connect(actions_.search, &QAction::triggered, this, [this] {
-    centre_->show_page("search");
+    centre_->enter_page("search");
     auto* page = centre_->page<SearchPage>();
     if (!page->search().is_running()) page->start();
   });

@@ -44,6 +44,7 @@ void SpecField::judge() {
   setToolTip(fault_.isEmpty() ? tr("The spec as JAX writes it: for each dimension None, an axis, or axes in "
                                    "parentheses, outermost first. Enter takes it.")
                               : fault_);
+  emit judged();
 }
 
 void SpecField::take() {

@@ -19,6 +19,7 @@ class SpecField : public QLineEdit {
 
  signals:
   void specTyped(const PartitionSpec& spec);  // by Enter, or when the keyboard leaves a legal text
+  void judged();                              // fault() is that of the present text
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;

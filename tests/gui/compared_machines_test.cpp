@@ -4,12 +4,14 @@
 #include <QPushButton>
 #include <QTableView>
 #include <QTest>
+#include <map>
 #include <set>
 
 #include "engine/base/units.h"
 #include "engine/compile/file_paths.h"
 #include "gui/compare/compare_page.h"
 #include "gui/compare/machines_tab.h"
+#include "gui/look/footer_note.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
@@ -181,10 +183,62 @@ class ComparedMachinesTest : public WindowCase {
     QCOMPARE(kept, (QStringList{"dgx_h100", "tpu_v5p", "tpu_v4"}));
   }
 
-  void a_machine_that_there_is_not_says_so_in_its_column() {
+  void a_machine_that_there_is_not_is_refused_at_the_field_with_what_is_near() {
     auto* names = window_->findChild<QComboBox*>("machineToAdd");
-    names->setEditText("dgx_h101");
+    const auto* note = tab()->findChild<FooterNote*>();
+    const QString before = note->text();
+    for (const char* wrong : {"foo", "dgx_h101", "/nowhere/machine.json", "dgx_h100"}) {
+      names->setEditText(wrong);
+      button("addMachine")->click();
+      QCOMPARE(table()->model()->columnCount(), 4);
+      QVERIFY2(names->property("invalid").toBool(), wrong);
+      QVERIFY2(note->text().contains(wrong), qPrintable(note->text()));
+      if (QString(wrong) == "dgx_h101") QVERIFY2(note->text().contains("dgx_h100"), qPrintable(note->text()));
+    }
+    names->setEditText("tpu");
+    QVERIFY(!names->property("invalid").toBool());
+    QCOMPARE(note->text(), before);
+  }
+
+  void what_is_planned_stays_where_machines_come_and_go() {
+    plan_all();
+    auto* names = window_->findChild<QComboBox*>("machineToAdd");
+    const auto cells_of = [&](const QString& of) {
+      QStringList cells;
+      for (int column = 0; column < table()->model()->columnCount(); ++column)
+        for (int row = 0; row < table()->model()->rowCount() && machine(column) == of; ++row)
+          cells << cell(row, column);
+      return cells;
+    };
+    std::map<QString, QStringList> before;
+    for (int column = 0; column < table()->model()->columnCount(); ++column)
+      before[machine(column)] = cells_of(machine(column));
+    const auto has_kept = [&] {
+      return std::ranges::all_of(before, [&](const auto& of) {
+        return of.second == cells_of(of.first) && of.second[MachinesModel::state_row] == "fits";
+      });
+    };
+    names->setEditText("tpu_v4");
     button("addMachine")->click();
+    QVERIFY(has_kept());
+    QTRY_VERIFY_WITH_TIMEOUT(!tab()->is_busy(), patience);
+    QCOMPARE(cells_of("tpu_v4").value(MachinesModel::state_row), QString("fits"));
+    const QString removed = machine(1);
+    table()->selectColumn(1);
+    button("removeMachine")->click();
+    before.erase(removed);
+    QVERIFY(cells_of(removed).isEmpty() && has_kept());
+  }
+
+  void titles_and_tips_say_what_the_numbers_are() {
+    QCOMPARE(quantities::hours.title(), QString::fromUtf8("Device hours for 10\u2079 tokens"));
+    QVERIFY(quantities::hfu.tip().contains("MFU"));
+  }
+
+  void a_machine_that_is_gone_says_so_in_its_column() {
+    close_window();
+    QSettings().setValue("compare/machines", QStringList{"dgx_h100", "dgx_h101"});
+    open_window(compiled_plans(), made::small_gpt(1, 2, 2), {1280, 800});
     plan_all();
     const int last = table()->model()->columnCount() - 1;
     QVERIFY2(cell(MachinesModel::state_row, last).startsWith("cannot be"),

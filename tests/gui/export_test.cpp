@@ -20,6 +20,7 @@
 #include <QXmlStreamReader>
 
 #include "gui/background/worker_threads.h"
+#include "gui/export/picture_file.h"
 #include "gui/export/picture_page.h"
 #include "gui/look/appearance.h"
 #include "gui/window/page_list.h"
@@ -301,6 +302,24 @@ class ExportTest : public QObject {
     auto* box = window_->findChild<QMessageBox*>("exportFailed");
     QVERIFY2(box->text().contains("/proc/nowhere/x.png"), qPrintable(box->text()));
     box->close();
+  }
+
+  void a_png_has_as_many_pixels_as_it_can_and_one_too_large_is_refused_by_its_name() {
+    const auto scale_of = [](const QSize& size) {
+      return double(picture_image(QPicture(), size, 2).width()) / size.width();
+    };
+    QCOMPARE(scale_of({1280, 800}), 2.0);
+    QVERIFY(scale_of({2902, 5000}) > 1 && scale_of({2902, 5000}) < 2);
+    QCOMPARE(scale_of({2902, 15792}), 1.0);
+    ExportWish wanted = wish("png", "layout", "huge.png");
+    wanted.size = {largest_picture_side, largest_picture_side};
+    window_->exports().start(wanted);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
+    auto* box = window_->findChild<QMessageBox*>("exportFailed");
+    QVERIFY(box);
+    QVERIFY2(box->text().contains("huge.png: ") && !box->text().contains(".part"), qPrintable(box->text()));
+    box->close();
+    QVERIFY(QDir(folder_.path()).entryList({"huge*"}, QDir::Files).isEmpty());
   }
 
   void a_name_that_was_typed_is_offered_again_until_its_file_is_written() {

@@ -2,6 +2,7 @@
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QRadioButton>
 #include <QScrollArea>
@@ -14,6 +15,7 @@
 
 #include "engine/compile/settings.h"
 #include "gui/document/edits.h"
+#include "gui/document/spec_text.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/window/presets.h"
@@ -216,6 +218,30 @@ class FieldsTest : public WindowCase {
     }
     QTest::keyClick(steps, Qt::Key_Z, Qt::ControlModifier);
     QCOMPARE(document().config().steps, int64_t{7});
+  }
+
+  void the_message_below_a_spec_is_that_of_the_text_above_it() {
+    auto* field = window_->findChild<QWidget*>("inspector")->findChild<QLineEdit*>("specField");
+    const auto* message = window_->findChild<QLabel*>("specError");
+    const auto type = [&](const QString& text) {
+      field->setFocus();
+      field->selectAll();
+      QTest::keyClicks(field, text);
+    };
+    type("P('nowhere', None)");
+    QTest::keyClick(field, Qt::Key_Return);
+    QTRY_VERIFY_WITH_TIMEOUT(message->isVisible() && message->text().contains("nowhere"), patience);
+    for (const char* wrong : {"P('data'", "P('data', ", "x"}) {
+      type(wrong);
+      QVERIFY2(!message->text().contains("nowhere"), qPrintable(message->text()));
+      QVERIFY2(
+          message->isVisible() && message->text().contains(spec_fault(wrong).toHtmlEscaped().replace("\n", "<br>")),
+          qPrintable(message->text()));
+    }
+    QTest::keyClick(field, Qt::Key_Escape);
+    QVERIFY(message->text().contains("nowhere"));
+    document().undo_stack().undo();
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current() && message->isHidden(), patience);
   }
 
   void choices_that_are_illegal_cannot_be_reached_with_the_keyboard() {

@@ -110,6 +110,33 @@ class FindingsTest : public QObject {
     QVERIFY(workspace.document.config() == before);
   }
 
+  void what_is_still_planned_or_checked_is_nowhere_called_free_of_problems() {
+    MainWindow window(compiled_plans(), "/nowhere/shardrun");
+    Workspace& workspace = window.workspace();
+    int checked = 0;
+    const auto judge = [&] {
+      const bool is_known = workspace.planner.is_current() && !workspace.findings.is_pricing();
+      const QString empty = window.findChild<QLabel*>("noProblems")->text();
+      if (!is_known) QVERIFY2(!empty.startsWith("No problems"), qPrintable(empty));
+      QVERIFY2(empty.startsWith("Checking") == window.verdict()->text().contains("checking") || !is_known,
+               qPrintable(empty + " / " + window.verdict()->text()));
+      ++checked;
+    };
+    connect(&workspace.planner, &Planner::requested, &window, judge);
+    connect(&workspace.planner, &Planner::delivered, &window, judge);
+    connect(&workspace.findings, &Findings::changed, &window, judge);
+    RunConfig config = load_run_file(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets/tiny_text.json");
+    for (const int64_t steps : {7, 8}) {
+      config.steps = steps;
+      workspace.document.reset(config, {});
+      QTRY_VERIFY_WITH_TIMEOUT(workspace.planner.is_current() && workspace.findings.is_priced(), patience);
+      judge();
+    }
+    QVERIFY(checked >= 6);
+    const auto* state = window.findChild<QWidget*>("findingsState");
+    QVERIFY(!state->isVisibleTo(&window) || !window.findChild<QLabel*>("noProblems")->isVisibleTo(&window));
+  }
+
   void a_finding_is_marked_where_its_place_is_and_the_keyboard_goes_there() {
     MainWindow window(compiled_plans(), "/nowhere/shardrun");
     Workspace& workspace = window.workspace();

@@ -2,6 +2,7 @@
 #include <QAbstractItemView>
 #include <QAbstractSpinBox>
 #include <QAccessible>
+#include <QBoxLayout>
 #include <QClipboard>
 #include <QComboBox>
 #include <QContextMenuEvent>
@@ -125,6 +126,27 @@ class HabitsTest : public WindowCase {
     QVERIFY(!strip->isVisible());
     QCOMPARE(document().config().mesh_axes[0].size, int64_t{4});
     QCOMPARE(document().undo_stack().count(), edits + 1);
+  }
+
+  void the_strip_of_a_problem_is_as_high_as_its_text() {
+    auto* strip = window_->findChild<ProblemStrip*>();
+    const auto* text = strip->findChild<QLabel*>("banner");
+    for (const QSize& size : {QSize(1600, 900), QSize(1280, 800), QSize(1024, 700)}) {
+      window_->resize(size);
+      for (const int64_t data : {3, 5, 7}) {
+        set_axis_size(document(), 0, data);
+        settle();
+        QTRY_VERIFY_WITH_TIMEOUT(strip->isVisible(), patience);
+        QTest::qWait(0);
+        int buttons = 0;
+        for (const auto* button : strip->findChildren<QToolButton*>()) buttons = std::max(buttons, button->height());
+        const auto* layout = static_cast<QBoxLayout*>(strip->layout());
+        const int words = text->heightForWidth(text->width()), margins = 12;
+        const bool is_beside = layout->direction() == QBoxLayout::LeftToRight;
+        const int wanted = margins + (is_beside ? std::max(words, buttons) : words + layout->spacing() + buttons);
+        QVERIFY2(strip->height() <= wanted + 4, qPrintable(QString("%1 for %2").arg(strip->height()).arg(wanted)));
+      }
+    }
   }
 
   void a_mesh_larger_than_the_machine_is_fixed_by_more_nodes_or_a_size_that_fits() {

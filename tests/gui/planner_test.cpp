@@ -8,6 +8,7 @@
 #include "engine/mesh/device_count.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/own_settings.h"
+#include "tests/gui/small_models.h"
 #include "tests/patience.h"
 #include "tests/test_program.h"
 
@@ -65,6 +66,50 @@ class PlannerTest : public QObject {
         QVERIFY(std::ranges::any_of(failure.errors(), is_of_mesh));
       }
     }
+  }
+
+  void a_plan_that_views_cannot_look_up_is_an_error_and_the_last_good_one_stays() {
+    PlanSource source = made::source();
+    source.plan = [](const RunConfig& config, std::stop_token stop) {
+      Plan plan = made::plan(config, stop);
+      if (config.steps == 2) plan.run_file = R"({"steps": "two"})";
+      return plan;
+    };
+    Planner planner(source);
+    RunConfig config = made::config();
+    planner.request(config);
+    QTRY_VERIFY_WITH_TIMEOUT(planner.is_current(), patience);
+    const std::shared_ptr<const Plan> good = planner.plan();
+    config.steps = 2;
+    planner.request(config);
+    QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), patience);
+    QVERIFY(planner.plan() == good);
+    QVERIFY(planner.shared_index());
+    QVERIFY(std::ranges::any_of(planner.errors(), [](const Error& error) { return error.place.path == "steps"; }));
+    QVERIFY(!planner.parameters().empty());
+  }
+
+  void parameters_are_the_same_with_and_without_a_plan_data() {
+    QTest::addColumn<QString>("preset");
+    QTest::addColumn<QString>("recipe");
+    for (const char* preset : {"llama_tiny", "parallax_decoder", "nnx_gpt2"})
+      for (const char* recipe : {"f32", "bf16", "bf16_mixed", "f16_mixed", "fp8_mixed"})
+        QTest::addRow("%s %s", preset, recipe) << preset << recipe;
+  }
+  void parameters_are_the_same_with_and_without_a_plan() {
+    QFETCH(QString, preset);
+    QFETCH(QString, recipe);
+    const bool is_gpt = preset == "nnx_gpt2";
+    RunConfig config = is_gpt ? made::small_gpt(2, 2, 2) : load_preset(preset);
+    config.precision.recipe = recipe.toStdString();
+    const PlanSource source = compiled_plans();
+    std::vector<ParameterInfo> planned;
+    for (const ParameterPlan& parameter : source.plan(config, {}).parameters)
+      planned.push_back({parameter.path, {parameter.shape, parameter.dtype}});
+    std::vector<ParameterInfo> listed = source.parameters(config);
+    std::ranges::sort(planned, {}, &ParameterInfo::path);
+    std::ranges::sort(listed, {}, &ParameterInfo::path);
+    QVERIFY(listed == planned);
   }
 
   void a_newer_request_cancels_the_running_one() {

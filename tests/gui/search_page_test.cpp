@@ -12,11 +12,13 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
+#include <tuple>
 
 #include "engine/config/strategy.h"
 #include "engine/search/conclusion.h"
 #include "gui/compare/compare_page.h"
 #include "gui/document/edits.h"
+#include "gui/export/export_dialog.h"
 #include "gui/search/search_form.h"
 #include "gui/search/search_page.h"
 #include "gui/window/presets.h"
@@ -286,10 +288,6 @@ class SearchPageTest : public WindowCase {
     QVERIFY(find<QLineEdit>("search_tensor")->property("invalid").toBool());
     click_start();
     QVERIFY(!search().is_running() && !search().any());
-    type("search_tensor", "7");
-    click_start();
-    QTRY_VERIFY_WITH_TIMEOUT(search().any() && !search().is_running(), patience);
-    QVERIFY(find<QLabel>("searchNone")->text().contains("No strategy has these numbers"));
     type("search_tensor", "");
     document().reset(load_preset("tensor_parallel_mlp"), {});
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
@@ -297,6 +295,68 @@ class SearchPageTest : public WindowCase {
     QTRY_VERIFY_WITH_TIMEOUT(search().any() && !search().is_running(), patience);
     const QString said = find<QLabel>("searchNone")->text();
     QVERIFY2(said.contains("heads, mlp, length or experts"), qPrintable(said));
+  }
+
+  void a_number_that_no_strategy_has_is_marked_and_says_why_data() {
+    QTest::addColumn<QString>("key");
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("why");
+    const std::tuple<const char*, const char*, const char*> numbers[] = {
+        {"zero", "9", "0, 1, 2 and 3"},        {"zero", "4..", "0, 1, 2 and 3"},
+        {"virtual_stages", "0", "1 or more"},  {"microbatch_size", "0", "1 or more"},
+        {"tensor", "3", "4 devices: 1, 2, 4"}, {"pipeline", "7", "4 devices: 1, 2, 4"},
+        {"data", "8..", "4 devices: 1, 2, 4"}, {"expert", "2", "possible: 1"},
+        {"expert", "2..", "possible: 1"},      {"microbatch_size", "1000", "possible: 1, "}};
+    for (const auto& [key, text, why] : numbers) QTest::addRow("%s %s", key, text) << key << text << why;
+  }
+  void a_number_that_no_strategy_has_is_marked_and_says_why() {
+    QFETCH(QString, key);
+    QFETCH(QString, text);
+    QFETCH(QString, why);
+    auto* field = find<QLineEdit>(qPrintable("search_" + key));
+    type(qPrintable("search_" + key), text);
+    click_start();
+    QTRY_VERIFY_WITH_TIMEOUT(!search().is_running(), patience);
+    QVERIFY(field->property("invalid").toBool());
+    QVERIFY2(field->toolTip().contains(why), qPrintable(field->toolTip()));
+    QVERIFY(search().found().empty());
+    type(qPrintable("search_" + key), "");
+    QVERIFY(!field->property("invalid").toBool());
+  }
+
+  void devices_that_nothing_can_be_split_over_are_what_is_wrong() {
+    find<QSpinBox>("searchDevices")->setValue(10007);
+    click_start();
+    QTRY_VERIFY_WITH_TIMEOUT(!search().is_running() && !search().errors().empty(), patience);
+    QVERIFY(find<QSpinBox>("searchDevices")->property("invalid").toBool());
+    QVERIFY2(find<QLabel>("searchNone")->text().contains("10007 devices"),
+             qPrintable(find<QLabel>("searchNone")->text()));
+    find<QSpinBox>("searchDevices")->setValue(4);
+    QVERIFY(!find<QSpinBox>("searchDevices")->property("invalid").toBool());
+  }
+
+  void what_was_found_stays_until_another_search_has_found_something() {
+    search_some();
+    const size_t before = search().found().size();
+    const SearchWish wish = search().wish();
+    for (const auto& [key, text] : {std::pair("search_expert", "2"), std::pair("search_zero", "9")}) {
+      type(key, text);
+      click_start();
+      QTRY_VERIFY_WITH_TIMEOUT(!search().is_running(), patience);
+      QVERIFY(find<QLineEdit>(key)->property("invalid").toBool());
+      QVERIFY(chart().isVisible() && search().result());
+      QCOMPARE(search().found().size(), before);
+      QCOMPARE(table().model()->rowCount(), static_cast<int>(before));
+      QVERIFY(search().wish() == wish);
+      type(key, "");
+    }
+    type("search_tensor", "1");
+    connect(&search(), &StrategySearch::advanced, this,
+            [&] { QCOMPARE(table().model()->rowCount(), static_cast<int>(search().found().size())); });
+    click_start();
+    QTRY_VERIFY_WITH_TIMEOUT(!search().is_running() && !(search().wish() == wish), patience);
+    for (const Found& each : search().found()) QCOMPARE(each.candidate.strategy.tensor, int64_t{1});
+    QVERIFY(!find<QLineEdit>("search_expert")->property("invalid").toBool());
   }
 
   void limits_that_nothing_meets_say_what_is_nearest() {
@@ -315,8 +375,17 @@ class SearchPageTest : public WindowCase {
 
   void what_was_found_is_exported_as_table_document_and_picture() {
     search_some();
+    table().sortByColumn(FoundModel::memory_column, Qt::DescendingOrder);
     const std::vector<ExportKind> kinds = page().export_kinds();
     QCOMPARE(kinds.size(), size_t{2});
+    for (const char* last : {"", "csv", "svg"}) {
+      ExportWish before;
+      if (*last) before.kind = &find_export_kind(last);
+      const ExportDialog dialog(folder_.path(), "run", "search", false, before, kinds);
+      const bool is_picture = QString(last) == "svg";
+      QCOMPARE(QString::fromStdString(dialog.wish().kind->name), QString(is_picture ? "svg" : "search-csv"));
+      QCOMPARE(dialog.wish().path, folder_.filePath(is_picture ? "run_search.svg" : "run_search.csv"));
+    }
     for (const ExportKind& kind : kinds) {
       ExportWish wish;
       wish.kind = &kind;
@@ -326,7 +395,11 @@ class SearchPageTest : public WindowCase {
     }
     QFile csv(folder_.filePath("found.csv")), json(folder_.filePath("found.json"));
     QVERIFY(csv.open(QIODevice::ReadOnly) && json.open(QIODevice::ReadOnly));
-    QCOMPARE(csv.readAll().count('\n'), static_cast<qsizetype>(search().found().size()) + 1);
+    QStringList lines = QString::fromUtf8(csv.readAll()).split('\n', Qt::SkipEmptyParts);
+    QCOMPARE(lines.size(), static_cast<qsizetype>(search().found().size()) + 1);
+    const auto memory = lines.takeFirst().split(',').indexOf("memory_bytes");
+    for (int row = 0; row < lines.size(); ++row)
+      QCOMPARE(lines[row].split(',')[memory].toDouble(), found(row_of(table().model()->index(row, 0))).memory_bytes);
     const QJsonObject document = QJsonDocument::fromJson(json.readAll()).object();
     QCOMPARE(document["front"].toArray().size(), static_cast<qsizetype>(search().front().size()));
     QCOMPARE(document["gap"].toDouble(), 0.0);
@@ -341,6 +414,7 @@ class SearchPageTest : public WindowCase {
     QVERIFY(svg.open(QIODevice::ReadOnly));
     const QByteArray drawn = svg.readAll();
     QVERIFY(drawn.contains("tensor 2") && drawn.contains("Exact"));
+    QVERIFY2(!drawn.contains("click"), "a hint of the mouse is no part of a picture");
   }
 
   void of_some_thousand_points_the_front_and_one_in_each_place_are_drawn() {

@@ -1,18 +1,24 @@
 #include <QCheckBox>
 #include <QComboBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSpinBox>
 #include <QTest>
 #include <QToolButton>
 #include <map>
 
+#include "engine/config/parse.h"
 #include "engine/config/strategy.h"
+#include "engine/config/write.h"
 #include "gui/document/edits.h"
+#include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/window/presets.h"
 #include "gui/window/tool_bar.h"
 #include "gui/workspace/array_facts.h"
+#include "tests/gui/cut_text.h"
 #include "tests/gui/window_case.h"
 #include "tests/test_program.h"
 
@@ -81,6 +87,72 @@ class StrategyTest : public WindowCase {
     QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy() && !planner().errors().empty(), patience);
     QVERIFY(window_->windowTitle().contains("large.json"));
     QCOMPARE(bar().field("data")->value(), 65536);
+  }
+
+  void what_a_field_takes_the_run_file_takes_too() {
+    for (const QSpinBox* box : bar().findChildren<QSpinBox*>())
+      for (const int number : {box->minimum(), box->maximum()}) {
+        bar().findChild<QSpinBox*>(box->objectName())->setValue(number);
+        const std::string text = write_run_config(document().config());
+        std::vector<Error> errors;
+        try {
+          parse_run_config(text, {});
+        } catch (const Failure& failure) {
+          errors = failure.errors();
+        }
+        const QString place = box->objectName().replace("strategy_", "strategy.");
+        QVERIFY2(errors_at(errors, place).empty(), qPrintable(place + ": " + errors_text(errors)));
+        document().reset(config_of({}), {});
+      }
+    QCOMPARE(bar().field("zero")->maximum(), 3);
+  }
+
+  void a_number_that_the_run_file_does_not_take_is_an_error_at_its_field() {
+    StrategyConfig wrong = strategy();
+    wrong.zero = 7;
+    set_strategy(document(), wrong, "zero");
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy() && !planner().errors().empty(), patience);
+    QVERIFY2(bar().field("zero")->toolTip().contains("3"), qPrintable(bar().field("zero")->toolTip()));
+    QVERIFY(!errors_at(planner().errors(), "strategy.zero").empty());
+    QVERIFY(planner().plan() && planner().shared_index());
+  }
+
+  void every_field_of_the_strip_is_seen_at_any_width_data() {
+    QTest::addColumn<QSize>("size");
+    for (const QSize& size : {QSize(1440, 900), QSize(1024, 700), QSize(900, 600)})
+      QTest::addRow("%dx%d", size.width(), size.height()) << size;
+  }
+  void every_field_of_the_strip_is_seen_at_any_width() {
+    QFETCH(QSize, size);
+    StrategyConfig large = strategy();
+    large.data = large.fsdp = large.context = large.pipeline = 16384;
+    for (const StrategyConfig& shown : {strategy(), large}) {
+      document().reset(config_of(shown), {});
+      QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy() && !workspace().findings.is_pricing(), patience);
+      window_->resize(size);
+      QTRY_COMPARE_WITH_TIMEOUT(window_->size(), size, patience);
+      const auto cut = [&] {
+        QStringList names;
+        for (QWidget* part : bar().findChildren<QWidget*>(Qt::FindDirectChildrenOnly)) {
+          const auto* label = qobject_cast<QLabel*>(part);
+          if (label && label->text().isEmpty()) continue;
+          const QRect place(part->mapTo(window_.get(), QPoint()), part->size());
+          const bool is_whole = part->isVisible() && window_->rect().contains(place) &&
+                                part->visibleRegion().boundingRect() == part->rect();
+          if (part->isVisibleTo(&bar()) && !is_whole)
+            names << QString("%1 %2").arg(part->objectName(), label ? label->text() : QString());
+        }
+        return (names + CutText::of(bar()).filter(QRegularExpression("^(?!QComboBox)"))).join(' ');
+      };
+      QTRY_VERIFY2_WITH_TIMEOUT(cut().isEmpty(), qPrintable(cut()), patience);
+      QVERIFY2(window_->minimumSizeHint().width() <= 900, "the strip bounds the width of the window");
+      QWidget* last = nullptr;  // in the order of Tab, as they are seen
+      for (QWidget* each = bar().nextInFocusChain(); bar().isAncestorOf(each); each = each->nextInFocusChain()) {
+        if (each->parentWidget() != &bar() || !(each->focusPolicy() & Qt::TabFocus)) continue;
+        QVERIFY(!last || last->y() + last->height() / 2 < each->y() || last->x() < each->x());
+        last = each;
+      }
+    }
   }
 
   void a_click_left_of_the_arrows_reaches_the_number() {
