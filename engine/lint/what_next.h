@@ -12,7 +12,7 @@ namespace shardscope {
 struct Notch {
   Settings settings;
   RunConfig config;  // with them
-  PlanCost after;  // of the plan with it
+  PlanCost after;    // of the plan with it
 };
 
 struct WhatNext {
