@@ -31,6 +31,10 @@ const PlanQuantity& machine_quantity(int row) {
   }
 }
 
+bool is_text(int row) {
+  return row == MachinesModel::state_row || row == MachinesModel::software_row || row == MachinesModel::range_row;
+}
+
 QString range_text(const PlanFacts& plan) {
   const PredictedRange range = predicted_range(plan.totals.seconds_per_step, plan.evidence.time_error);
   if (!range) return MachinesModel::tr("unverified");
@@ -77,18 +81,26 @@ std::optional<double> MachinesModel::value_of(int row, int column) const {
   const double price = prices_.value(names_[column]).toDouble();
   if (row == price_row && price > 0) return price;
   const SweptPlan* plan = plan_of(column);
-  if (!plan || !plan->facts) return std::nullopt;
+  if (!plan || !plan->facts || is_text(row)) return std::nullopt;
   PlanFacts facts = *plan->facts;
   if (price > 0) facts.price_per_device_hour = price;
   return machine_quantity(row).of(facts);
 }
 
-// Of machines on which the plan fits; where they differ in what is shown.
+bool MachinesModel::is_verified(int column) const {
+  const SweptPlan* plan = plan_of(column);
+  return plan && plan->facts && plan->facts->evidence.measurements > 0;
+}
+
+// Of machines on which the plan fits, and of these of predictions that measurements back, where there are any; where
+// they differ in what is shown.
 bool MachinesModel::is_best(int row, int column) const {
-  if (row == state_row || row == range_row || row == limit_row || row == price_row) return false;
+  if (is_text(row) || row == limit_row || row == price_row) return false;
+  bool any_verified = false;
+  for (int each = 0; each < columnCount(); ++each) any_verified |= is_verified(each);
   const auto value_where_it_fits = [&](int of) {
     const SweptPlan* plan = plan_of(of);
-    return plan && plan->fits() ? value_of(row, of) : std::nullopt;
+    return plan && plan->fits() && is_verified(of) == any_verified ? value_of(row, of) : std::nullopt;
   };
   std::vector<double> values;
   for (int each = 0; each < columnCount(); ++each)
@@ -126,6 +138,7 @@ QVariant MachinesModel::data(const QModelIndex& index, int role) const {
       }
       if (row != price_row && (!plan || !plan->facts)) return QString();
       if (row == range_row) return range_text(*plan->facts);
+      if (row == software_row) return qt(plan->facts->software);
       if (const std::optional<double> value = value_of(row, index.column())) return machine_quantity(row).text(*value);
       return row == price_row ? tr("set\u2026") : QString(QChar(0x2013));
     case Qt::EditRole: return value_of(row, index.column()).value_or(0);
@@ -137,6 +150,9 @@ QVariant MachinesModel::data(const QModelIndex& index, int role) const {
         return tr("Mean error of such predictions: %1, over %2 measurements.")
             .arg(qt(share_text(plan->facts->evidence.time_error)))
             .arg(plan->facts->evidence.measurements);
+      if (plan->facts && !is_verified(index.column()))
+        return tr("Unverified: no measurements of %1 as %2 runs it.")
+            .arg(names_[index.column()], qt(plan->facts->software));
       if (row == exposed_row && !plan->exposed.empty()) return qt(to_string(plan->exposed));
       return data(index, Qt::DisplayRole);
     case Qt::ForegroundRole:
@@ -166,6 +182,7 @@ QVariant MachinesModel::headerData(int section, Qt::Orientation orientation, int
   const bool is_title = role == Qt::DisplayRole;
   switch (section) {
     case state_row: return is_title ? tr("State") : tr("Whether it can be planned, and fits into memory.");
+    case software_row: return is_title ? tr("Software") : tr("The software that is taken to run the plan there.");
     case range_row:
       return is_title ? tr("Its range")
                       : tr("The predicted step, divided by and times 1 + the mean error of such predictions.");

@@ -16,6 +16,7 @@ class MachinesModel : public QAbstractTableModel {
  public:
   enum Row {
     state_row,
+    software_row,
     time_row,
     range_row,
     mfu_row,
@@ -48,6 +49,7 @@ class MachinesModel : public QAbstractTableModel {
  private:
   const SweptPlan* plan_of(int column) const;
   std::optional<double> value_of(int row, int column) const;  // of a row that is a number; nothing: not known
+  bool is_verified(int column) const;                         // measurements back what is predicted
   bool is_best(int row, int column) const;
   void refresh();
 

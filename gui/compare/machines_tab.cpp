@@ -226,9 +226,10 @@ void MachinesTab::show_state() {
   } else if (!any) {
     note_->setText(tr("The same strategy on other machines: does it fit, how long is a step, what does it cost?"));
   } else if (is_in_picture(*this)) {
-    note_->setText(tr("Green: the best of those on which it fits."));
+    note_->setText(tr("Green: the best of those on which it fits and that measurements back."));
   } else {
-    note_->setText(tr("Green: the best of those on which it fits. A double click takes a machine."));
+    note_->setText(
+        tr("Green: the best of those on which it fits and that measurements back. A double click takes a machine."));
   }
 }
 

@@ -25,6 +25,7 @@ PlanFacts::PlanFacts(const Plan& plan, const Utilisation& use, int64_t collectiv
       exposed_seconds(plan.simulation.most_exposed()),
       memory_limit_bytes(plan.memory_limit_bytes),
       evidence(plan.machine.evidence),
+      software(plan.stack.name),
       price_per_device_hour(plan.machine.price_per_device_hour) {}
 
 QString PlanQuantity::title() const { return QCoreApplication::translate("Quantity", untranslated_title); }

@@ -17,6 +17,7 @@ struct PlanFacts {
   double exposed_seconds = 0;  // Simulation::most_exposed()
   int64_t memory_limit_bytes = 0;
   Evidence evidence;
+  std::string software;  // the stack that it is planned as
   double price_per_device_hour = 0;
 };
 

@@ -137,6 +137,26 @@ class ComparedMachinesTest : public WindowCase {
     QCOMPARE(cost.data().toString(), QString(QChar(0x2013)));
   }
 
+  void a_prediction_that_no_measurements_back_is_the_best_of_none_and_says_so() {
+    RunConfig config = document().config();
+    config.stack = R"("megatron")";
+    document().edit(config, "software");
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    plan_all();
+    int verified = 0, unverified = 0;
+    for (int column = 0; column < table()->model()->columnCount(); ++column) {
+      const bool is_verified = cell(MachinesModel::range_row, column) != "unverified";
+      ++(is_verified ? verified : unverified);
+      QVERIFY(!cell(MachinesModel::software_row, column).isEmpty());
+      for (int row = MachinesModel::time_row; row < MachinesModel::price_row; ++row) {
+        const QModelIndex index = table()->model()->index(row, column);
+        if (!is_verified) QVERIFY(index.data(Qt::ForegroundRole) != QVariant(theme().good));
+        QCOMPARE(index.data(Qt::ToolTipRole).toString().startsWith("Unverified"), !is_verified);
+      }
+    }
+    QVERIFY(verified > 1 && unverified > 0);
+  }
+
   void what_looks_equal_everywhere_is_best_nowhere() {
     plan_all();
     int different = 0;
