@@ -2,6 +2,7 @@
 
 #include "engine/base/path.h"
 #include "gui/planning/disposal.h"
+#include "gui/planning/errors_of_work.h"
 #include "gui/planning/later_iteration.h"
 
 namespace shardscope {
@@ -101,17 +102,14 @@ Planner::Outcome Planner::run(uint64_t number, const RunConfig& config, std::sto
   Outcome outcome;
   std::vector<ParameterInfo> parameters;  // in a plan's order where there is one
   outcome.number = number;
-  try {
+  outcome.errors = errors_of_work([&] {
     std::shared_ptr<const Plan> plan = share(source_.plan(config, stop));
     outcome.index = share(PlanIndex(*plan));
     outcome.plan = std::move(plan);
     for (const ParameterPlan& parameter : outcome.plan->parameters)
       parameters.push_back({parameter.path, {parameter.shape, parameter.dtype}});
-  } catch (const Failure& failure) {
-    outcome.errors = failure.errors();
-  } catch (const std::exception& fault) {
-    outcome.errors.push_back({"internal", fault.what(), "", "this is a fault of the program, not of the run file"});
-  }
+  });
+  throw_if_stopped(stop);
   if (!outcome.plan) {
     try {
       parameters = source_.parameters(config);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gui/planning/errors_of_work.h"
+
 namespace shardscope {
 namespace {
 
@@ -20,7 +22,7 @@ StrategySearch::Outcome StrategySearch::run(const RunConfig& config, const Searc
                                             const std::stop_token& stop) {
   std::unordered_set<int> known;
   Outcome outcome;
-  try {
+  outcome.errors = errors_of_work([&] {
     const auto request = std::make_shared<const SearchRequest>(search_request(config, wish));
     {
       const std::lock_guard lock(news.mutex);
@@ -33,11 +35,7 @@ StrategySearch::Outcome StrategySearch::run(const RunConfig& config, const Searc
       for (const Found& found : *progress.found)
         if (known.insert(found.index).second) news.found.push_back(found);
     });
-  } catch (const Failure& failure) {
-    outcome.errors = failure.errors();
-  } catch (const std::exception& fault) {
-    outcome.errors.push_back({"internal", fault.what(), "", "this is a fault of the program, not of the run file"});
-  }
+  });
   return outcome;
 }
 

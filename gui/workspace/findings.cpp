@@ -4,6 +4,7 @@
 
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
+#include "gui/planning/errors_of_work.h"
 
 namespace shardscope {
 namespace {
@@ -66,16 +67,10 @@ void Findings::start() {
   if (!planner_.is_current() || !errors_.empty()) return;
   job_.make([plan = planner_.plan(), with_fixes = is_fixing_](const std::stop_token& stop) {
     Outcome outcome;
-    try {
+    outcome.errors = errors_of_work([&] {
       if (with_fixes) outcome.fixed = shardscope::fix_all(*plan, {}, stop);
       else outcome.report = lint(*plan, {}, stop);
-    } catch (const Failure& failure) {
-      outcome.errors = failure.errors();
-    } catch (const Cancelled&) {
-      // Nobody takes it.
-    } catch (const std::exception& fault) {
-      outcome.errors.push_back({"internal", fault.what(), "", "this is a fault of the program, not of the run file"});
-    }
+    });
     return outcome;
   });
   emit changed();
