@@ -15,6 +15,7 @@
 #include "gui/look/in_picture.h"
 #include "gui/look/key_help.h"
 #include "gui/look/row_table.h"
+#include "gui/planning/errors_of_work.h"
 
 namespace shardscope {
 namespace {
@@ -95,38 +96,30 @@ NextTab::NextTab(Workspace& workspace, QWidget* parent)
 
 void NextTab::start() {
   if (!workspace_.planner.is_current()) return;
-  planned_ = workspace_.document.config();
-  planning_.make([plan = workspace_.planner.plan()](const std::stop_token& stop) {
-    Outcome outcome;
-    try {
-      outcome.next = what_next(*plan, {}, stop);
-    } catch (const Failure& failure) {
-      outcome.errors = failure.errors();
-    } catch (const Cancelled&) {
-      // Nobody takes it.
-    } catch (const std::exception& fault) {
-      outcome.errors.push_back({"internal", fault.what(), "", "this is a fault of the program, not of the run file"});
-    }
-    return outcome;
-  });
+  planning_.make(
+      [plan = workspace_.planner.plan(), config = workspace_.document.config()](const std::stop_token& stop) {
+        Outcome outcome{config, {}, {}};
+        outcome.errors = errors_of_work([&] { outcome.next = what_next(*plan, {}, stop); });
+        return outcome;
+      });
   show_state();
 }
 
 void NextTab::forget() {
   planning_.cancel();
-  outcome_ = {};
-  is_known_ = false;
+  shown_ = {};
   model_->clear();
   show_state();
 }
 
 void NextTab::show_outcome(Outcome outcome) {
-  outcome_ = std::move(outcome);
-  is_known_ = outcome_.errors.empty();
+  shown_ = std::move(outcome);
   model_->clear();
   model_->setHorizontalHeaderLabels(
       {tr("Change"), tr("Time a step"), tr("± time"), tr("Memory"), tr("± memory"), tr("State")});
-  for (const Notch& notch : outcome_.next.notches) add_row(notch);
+  if (shown_.next) {
+    for (const Notch& notch : shown_.next->notches) add_row(notch);
+  }
   QHeaderView* header = table_->horizontalHeader();
   header->setStretchLastSection(false);
   header->setSectionResizeMode(setting_column, QHeaderView::Stretch);
@@ -141,7 +134,7 @@ void NextTab::show_outcome(Outcome outcome) {
 }
 
 void NextTab::add_row(const Notch& notch) {
-  const PlanCost &now = outcome_.next.now, &after = notch.after;
+  const PlanCost &now = shown_.next->now, &after = notch.after;
   const auto seconds = after.seconds;
   const auto bytes = static_cast<double>(after.bytes), bytes_now = static_cast<double>(now.bytes);
   const QString state =
@@ -159,39 +152,39 @@ void NextTab::add_row(const Notch& notch) {
 }
 
 void NextTab::take(const QModelIndex& index) {
-  if (!index.isValid() || !is_known_ || !is_of_shown_config()) return;
+  if (!index.isValid() || !shown_.next || !is_of_shown_config()) return;
   const auto row = static_cast<size_t>(sorted_->mapToSource(index).row());
-  const Notch notch = outcome_.next.notches.at(row);
+  const Notch notch = shown_.next->notches.at(row);
   plan_->setFocus();  // the table is out of date then
   workspace_.document.close_edit();
   workspace_.document.edit(notch.config, qt(fmt::format("{}", fmt::join(notch.settings, " "))));
 }
 
 void NextTab::show_state() {
-  const bool is_old = is_known_ && !is_of_shown_config();
+  const bool is_known = shown_.next.has_value(), is_old = is_known && !is_of_shown_config();
   plan_->setText(is_busy() ? tr("Cancel") : tr("Plan single changes"));
   plan_->setToolTip(is_busy() ? tr("Ends the planning; what is known stays.")
                               : tr("Plans every single change in the background."));
   plan_->setEnabled(is_busy() || workspace_.planner.is_current());
   progress_->setVisible(is_busy());
-  table_->setVisible(is_known_);
+  table_->setVisible(is_known);
   table_->setEnabled(!is_old);
-  none_->setVisible(!is_known_);
-  take_->setEnabled(is_known_ && !is_old && table_->currentIndex().isValid());
-  const PlanCost& now = outcome_.next.now;
-  now_->setText(is_known_ ? tr("Now %1 a step, %2 on the heaviest device")
-                                .arg(qt(seconds_text(now.seconds)), qt(bytes_text(double(now.bytes))))
-                          : QString());
-  note_->set_out_of_date(is_old || !outcome_.errors.empty());
+  none_->setVisible(!is_known);
+  take_->setEnabled(is_known && !is_old && table_->currentIndex().isValid());
+  const PlanCost now = is_known ? shown_.next->now : PlanCost();
+  now_->setText(is_known ? tr("Now %1 a step, %2 on the heaviest device")
+                               .arg(qt(seconds_text(now.seconds)), qt(bytes_text(double(now.bytes))))
+                         : QString());
+  note_->set_out_of_date(is_old || !shown_.errors.empty());
   if (is_busy()) {
     note_->setText(tr("Planning every single change…"));
-  } else if (!outcome_.errors.empty()) {
-    note_->setText(qt(to_string(outcome_.errors.front())));
+  } else if (!shown_.errors.empty()) {
+    note_->setText(qt(to_string(shown_.errors.front())));
   } else if (is_old) {
     note_->setText(tr("Out of date: %1 has changed since. Plan the changes again.").arg(workspace_.document.title()));
-  } else if (!is_known_) {
+  } else if (!is_known) {
     note_->clear();
-  } else if (outcome_.next.notches.empty()) {
+  } else if (shown_.next->notches.empty()) {
     note_->setText(tr("No single change can be planned."));
   } else {
     const QString order = tr("Those that fit first, then the shortest step.");

@@ -7,6 +7,7 @@
 #include <QStandardItemModel>
 #include <QTableView>
 #include <QWidget>
+#include <optional>
 #include <vector>
 
 #include "engine/lint/what_next.h"
@@ -31,7 +32,8 @@ class NextTab : public QWidget {
 
  private:
   struct Outcome {
-    WhatNext next;
+    RunConfig config;  // whose changes these are
+    std::optional<WhatNext> next;
     std::vector<Error> errors;
   };
 
@@ -40,12 +42,10 @@ class NextTab : public QWidget {
   void take(const QModelIndex& index);
   void forget();
   void show_state();
-  bool is_of_shown_config() const { return planned_ == workspace_.document.config(); }
+  bool is_of_shown_config() const { return shown_.config == workspace_.document.config(); }
 
   Workspace& workspace_;
-  RunConfig planned_;  // whose changes are shown
-  Outcome outcome_;
-  bool is_known_ = false;
+  Outcome shown_;
   QStandardItemModel* model_;
   QSortFilterProxyModel* sorted_;
   QPushButton *plan_, *take_;

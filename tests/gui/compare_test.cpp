@@ -35,7 +35,6 @@ class CompareTest : public WindowCase {
 
   PinnedPlans& pins() { return window_->findChild<ComparePage*>()->pins(); }
   QTableView* table(const char* name) { return window_->findChild<QTableView*>(name); }
-  QPushButton* button(const char* name) { return window_->findChild<QPushButton*>(name); }
   void settle() { QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience); }
   void open(const PlanSource& source) {
     open_window(source, made::config());

@@ -26,7 +26,6 @@ class ComparedMachinesTest : public WindowCase {
 
   MachinesTab* tab() { return window_->findChild<MachinesTab*>(); }
   QTableView* table() { return window_->findChild<QTableView*>("comparedMachines"); }
-  QPushButton* button(const char* name) { return window_->findChild<QPushButton*>(name); }
   QString cell(int row, int column) { return table()->model()->index(row, column).data().toString(); }
   QString machine(int column) { return table()->model()->headerData(column, Qt::Horizontal).toString(); }
   void plan_all() {

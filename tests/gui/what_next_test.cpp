@@ -24,7 +24,6 @@ class WhatNextTest : public WindowCase {
 
   NextTab* tab() { return window_->findChild<NextTab*>(); }
   QTableView* table() { return window_->findChild<QTableView*>("next"); }
-  QPushButton* button(const char* name) { return window_->findChild<QPushButton*>(name); }
   QString cell(int row, int column) { return table()->model()->index(row, column).data().toString(); }
   void plan_all() {
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
@@ -80,6 +79,22 @@ class WhatNextTest : public WindowCase {
       QVERIFY(document().config() == before);
       QVERIFY(table()->isEnabled());
     }
+  }
+
+  // Its changes are of what was planned then.
+  void a_table_of_another_strategy_cannot_be_taken_while_the_next_one_is_planned() {
+    plan_all();
+    table()->selectRow(0);
+    RunConfig changed = document().config();
+    changed.schedule.overlap = OverlapMode::off;
+    document().edit(changed, "overlap");
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    button("nextStart")->click();
+    QVERIFY(tab()->is_busy() && !table()->isEnabled() && !button("nextTake")->isEnabled());
+    emit table()->activated(table()->currentIndex());
+    QVERIFY(document().config() == changed);
+    QTRY_VERIFY_WITH_TIMEOUT(!tab()->is_busy(), patience);
+    QVERIFY(table()->isEnabled());
   }
 
   void planning_ends_on_request_and_another_file_clears_the_table() {

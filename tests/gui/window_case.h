@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QPushButton>
 #include <QStandardPaths>
 #include <QTest>
 #include <memory>
@@ -21,6 +22,7 @@ class WindowCase : public QObject {
   Planner& planner() { return workspace().planner; }
   Selection& selection() { return workspace().selection; }
   const Plan& plan() { return *planner().plan(); }
+  QPushButton* button(const char* name) { return window_->findChild<QPushButton*>(name); }
 
   static void prepare() {
     QStandardPaths::setTestModeEnabled(true);
