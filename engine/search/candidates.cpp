@@ -326,20 +326,32 @@ std::string fix_text(const FixedNumbers::value_type& fixed) {
 
 }  // namespace
 
-void refuse_fixed(const ModelLimits& limits, int64_t devices, const FixedNumbers& fixed) {
-  if (!candidates(limits, devices, fixed).empty() || candidates(limits, devices, {}).empty()) return;
-  std::vector<Error> errors;
-  std::string all;
+std::optional<std::vector<std::string>> impossible_numbers(const ModelLimits& limits, int64_t devices,
+                                                           const FixedNumbers& fixed) {
+  if (!candidates(limits, devices, fixed).empty()) return {};
+  std::vector<std::string> keys;
   for (const auto& one : fixed) {
-    all += (all.empty() ? "" : " ") + fix_text(one);
-    if (!candidates(limits, devices, {one}).empty()) continue;
-    const std::string why = why_not(limits, devices, one.first, one.second.front());
-    errors.push_back({"bad_argument", why.empty() ? "no strategy of these devices has it" : why,
-                      at_argument(fix_text(one)), "another value, or other --devices"});
+    if (candidates(limits, devices, {one}).empty()) keys.push_back(one.first);
   }
-  if (errors.empty())
+  return keys;
+}
+
+void refuse_fixed(const ModelLimits& limits, int64_t devices, const FixedNumbers& fixed) {
+  const std::optional<std::vector<std::string>> impossible = impossible_numbers(limits, devices, fixed);
+  if (!impossible || candidates(limits, devices, {}).empty()) return;
+  std::vector<Error> errors;
+  for (const std::string& key : *impossible) {
+    const auto one = fixed.find(key);
+    const std::string why = why_not(limits, devices, key, one->second.front());
+    errors.push_back({"bad_argument", why.empty() ? "no strategy of these devices has it" : why,
+                      at_argument(fix_text(*one)), "another value, or other --devices"});
+  }
+  if (errors.empty()) {
+    std::vector<std::string> all;
+    for (const auto& one : fixed) all.push_back(fix_text(one));
     errors.push_back({"bad_argument", fmt::format("no strategy of {} has all of these", counted(devices, "device")),
-                      at_argument(all), "leave one of them out"});
+                      at_argument(fmt::format("{}", fmt::join(all, " "))), "leave one of them out"});
+  }
   throw Failure(errors);
 }
 

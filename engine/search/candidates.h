@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,11 @@ using FixedNumbers = std::map<std::string, std::vector<std::string>>;
 // tensor". Throws Failure (bad_argument) where there is no such number or value. Numbers are kept as they are usually
 // written: of "08" it is 8.
 void fix(FixedNumbers& fixed, const std::string& text);
+
+// The keys of `fixed` whose values no candidate has, whatever the others are; empty where only all together leave none.
+// Nothing where there are candidates.
+std::optional<std::vector<std::string>> impossible_numbers(const ModelLimits& limits, int64_t devices,
+                                                           const FixedNumbers& fixed);
 
 // Throws Failure (bad_argument) at the fixed values with which there is no candidate, and why; nothing where there are
 // some, or where there are none without fixed values either.

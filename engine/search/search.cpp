@@ -15,8 +15,8 @@
 
 #include "engine/base/cancelled.h"
 #include "engine/plan/memory_limit.h"
+#include "engine/search/known_plans.h"
 #include "engine/search/layer_bound.h"
-#include "engine/search/link_order.h"
 #include "engine/search/neighbours.h"
 #include "engine/search/open_candidates.h"
 #include "engine/search/search_record.h"
@@ -56,12 +56,12 @@ class Search {
         bounds_(request.plan, request.devices),
         layers_(request.plan, request.devices),
         all_(candidates(model_limits(request.plan.config), request.devices, request.fixed)),
-        open_(all_.size(), request.objective) {
+        open_(all_.size(), request.objective),
+        plans_(record_, all_, request.plan.machine.levels) {
     constexpr double none = std::numeric_limits<double>::infinity();
     const int64_t known = memory_limit(request.plan.config.sharding, layers_.prices());
     memory_limit_ = std::min(known > 0 ? static_cast<double>(known) : none, request.at_most_memory.value_or(none));
     time_limit_ = request.at_most_seconds.value_or(none);
-    for (const auto& [index, plan] : record_.plans) planned_.try_emplace(likeness(index), index);
   }
 
   SearchResult run() {
@@ -374,15 +374,13 @@ class Search {
   }
 
   void plan(const std::vector<OpenCandidate>& round) {
-    std::vector<int> unknown;
-    std::set<std::string> likenesses;
-    for (const OpenCandidate& open : round) {
-      if (!knows_plan_of(open.index) && likenesses.insert(likeness(open.index)).second) unknown.push_back(open.index);
-    }
+    std::vector<int> indices;
+    for (const OpenCandidate& open : round) indices.push_back(open.index);
+    const std::vector<int> unknown = plans_.unknown_of(indices);
     std::vector<std::optional<std::optional<Found>>> planned(unknown.size());
     const auto record = [&] {
       for (size_t i = 0; i < unknown.size(); ++i) {
-        if (planned[i]) keep_plan(unknown[i], std::move(*planned[i]));
+        if (planned[i]) plans_.add(unknown[i], std::move(*planned[i]));
       }
     };
     try {
@@ -394,36 +392,7 @@ class Search {
       throw;
     }
     record();
-    for (const OpenCandidate& open : round) {
-      knows_plan_of(open.index);
-      keep(record_.plans.at(open.index));
-    }
-  }
-
-  // What decides the plan of a candidate.
-  std::string likeness(int index) const {
-    Candidate candidate = all_[static_cast<size_t>(index)];
-    const std::string order = order_on_links(candidate.strategy, request_.plan.machine.levels);
-    candidate.strategy.order.clear();
-    return text_of(candidate) + ", " + order;
-  }
-
-  void keep_plan(int index, std::optional<Found> found) {
-    if (found) {
-      found->index = index;
-      found->candidate = all_[static_cast<size_t>(index)];
-    }
-    planned_.try_emplace(likeness(index), index);
-    record_.plans.emplace(index, std::move(found));
-  }
-
-  // Its own, or that of one that links do not tell apart from it.
-  bool knows_plan_of(int index) {
-    if (record_.plans.contains(index)) return true;
-    const auto like = planned_.find(likeness(index));
-    if (like == planned_.end()) return false;
-    keep_plan(index, record_.plans.at(like->second));
-    return true;
+    for (const int index : indices) keep(*plans_.find(index));
   }
 
   void keep(const std::optional<Found>& planned) {
@@ -475,8 +444,8 @@ class Search {
   LayerBounds layers_;
   std::vector<Candidate> all_;
   OpenCandidates open_;
-  std::map<std::string, int> planned_;  // by likeness
-  std::set<int> improved_;              // of which all single changes have been tried
+  KnownPlans plans_;
+  std::set<int> improved_;  // of which all single changes have been tried
   double memory_limit_ = 0, time_limit_ = 0;
   std::vector<Found> found_;                                         // within the limits, by time
   double slowest_listed_ = std::numeric_limits<double>::infinity();  // of the fastest, where there are enough

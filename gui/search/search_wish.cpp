@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -29,32 +30,29 @@ std::vector<std::string> allowed_values(const AllowedNumbers& allowed, const std
   return values;
 }
 
-std::string value_of(const StrategyConfig& strategy, const std::string& key) {
-  StrategyConfig copy = strategy;
-  const int64_t* number = find_degree(copy, key);
-  if (number) return std::to_string(*number);
-  if (key == "zero") return std::to_string(strategy.zero);
-  if (key == "virtual_stages") return std::to_string(strategy.virtual_stages);
-  return key == "microbatch_size" ? std::to_string(strategy.microbatch_size) : "";
+// Of a word nothing.
+std::optional<int64_t> number_of(StrategyConfig strategy, const std::string& key) {
+  if (const int64_t* degree = find_degree(strategy, key)) return *degree;
+  if (key == "zero") return strategy.zero;
+  if (key == "virtual_stages") return strategy.virtual_stages;
+  return key == "microbatch_size" ? std::optional(strategy.microbatch_size) : std::nullopt;
 }
 
 void refuse_impossible(const ModelLimits& limits, const SearchRequest& request) {
-  if (!candidates(limits, request.devices, request.fixed).empty()) return;
+  const auto impossible = impossible_numbers(limits, request.devices, request.fixed);
+  if (!impossible) return;
   const std::string devices = counted(request.devices, "device");
   const std::vector<Candidate> all = candidates(limits, request.devices, {});
   if (all.empty())
     throw Failure(Error{"no_strategy", "no strategy splits this model and its batch over " + devices, "search.devices",
                         "another number of devices"});
   std::vector<Error> errors;
-  for (const auto& one : request.fixed) {
-    if (!candidates(limits, request.devices, {one}).empty()) continue;
+  for (const std::string& key : *impossible) {
     std::set<int64_t> possible;
     for (const Candidate& candidate : all)
-      if (const std::string value = value_of(candidate.strategy, one.first); !value.empty())
-        possible.insert(std::stoll(value));
-    errors.push_back({"no_strategy", fmt::format("no strategy of {} has this {}", devices, one.first),
-                      "search." + one.first, fmt::format("possible: {}", fmt::join(possible, ", "))});
-    if (possible.empty()) errors.back().hint = "any";
+      if (const auto number = number_of(candidate.strategy, key)) possible.insert(*number);
+    errors.push_back({"no_strategy", fmt::format("no strategy of {} has this {}", devices, key), "search." + key,
+                      possible.empty() ? "any" : fmt::format("possible: {}", fmt::join(possible, ", "))});
   }
   if (errors.empty())
     errors.push_back({"no_strategy", "no strategy of " + devices + " has all of these numbers", "search",
