@@ -166,7 +166,7 @@ std::string prediction_text(const Plan& plan) {
     text += fmt::format("\nBetween {} and {} by the mean error of {}, {}", seconds_text(range->first),
                         seconds_text(range->second), counted(evidence.measurements, "measurement"),
                         share_text(evidence.time_error));
-  else text += fmt::format("\nUnverified: no measurements of {} as {} runs it", plan.machine.name, plan.stack.name);
+  else text += "\nUnverified: " + unverified_text(plan.machine.name, plan.stack.name);
   if (const PredictedRange bytes = memory_range(plan))
     text += fmt::format("\nMemory between {} and {} by the mean error of {}, {}", bytes_text(bytes->first),
                         bytes_text(bytes->second), counted(evidence.memory_measurements, "measurement"),

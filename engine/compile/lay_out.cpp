@@ -17,11 +17,11 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
   result.as_written = as_written;
   result.lowered = lower(problem, result.choice);
   Program& program = result.lowered.program;
-  const Stack& stack = problem.prices.stack();
   result.instruction_seconds = predict_seconds(program, problem.graph, problem.prices);
   const MachinePrices& machine = problem.prices.machine();
   std::vector<int> levels;
   for (const AxisList& axes : program.groups) levels.push_back(problem.prices.placement(axes).level());
+  const Stack& stack = problem.prices.stack();
   if (!stack.runs_here())
     result.hidden_seconds = hide_behind_passes(program, problem.graph, stack.overlap,
                                                machine.machine().device.host_seconds(), result.instruction_seconds);

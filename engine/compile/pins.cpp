@@ -67,15 +67,13 @@ std::vector<std::string> places_of(const SpecTargets& arrays, const std::vector<
 
 // What several stages give to a gradient, each of which adds up over the microbatches; empty where one stage does.
 std::vector<ValueId> gradients_of_stages(const Graph& graph, ValueId gradient) {
-  const Op& sum = graph.ops[static_cast<size_t>(graph.values[static_cast<size_t>(gradient)].producer)];
-  if (sum.phase != Phase::update) return {};
-  std::vector<ValueId> given(sum.inputs.begin(), sum.inputs.end());
+  const Op& sum = graph.ops[graph.values[gradient].producer];
   const auto adds_up = [&](ValueId value) {
-    const ValueKind kind = graph.values[static_cast<size_t>(value)].kind;
-    const OpId producer = graph.values[static_cast<size_t>(value)].producer;
-    return kind == ValueKind::result && graph.ops[static_cast<size_t>(producer)].definition->accumulates();
+    const OpId producer = graph.values[value].producer;
+    return producer != no_id && graph.ops[producer].definition->accumulates();
   };
-  return std::ranges::all_of(given, adds_up) ? given : std::vector<ValueId>();
+  const bool is_of_stages = sum.phase == Phase::update && std::ranges::all_of(sum.inputs, adds_up);
+  return is_of_stages ? sum.inputs : std::vector<ValueId>();
 }
 
 }  // namespace

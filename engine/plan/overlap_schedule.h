@@ -35,6 +35,9 @@ std::vector<IssueOrder> overlapped_orders(const Program& program, const Graph& g
                                           const InstructionTable<double>& seconds, const Streams& streams,
                                           double lookahead);
 
+// Of the schedules that are tried the first, which hides most.
+inline constexpr double longest_lookahead = 2;
+
 // Seconds that a task alone takes in that order, until its last message to another stage is sent, and until all that it
 // has started is done.
 struct OverlappedSeconds {

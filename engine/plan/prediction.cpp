@@ -22,6 +22,10 @@ PredictedRange memory_range(const Plan& plan) {
   return predicted_range(static_cast<double>(plan.totals.device_bytes), plan.machine.evidence.memory_error);
 }
 
+std::string unverified_text(const std::string& machine, const std::string& stack) {
+  return fmt::format("no measurements of {} as {} runs it", machine, stack);
+}
+
 std::vector<ExposedAxes> most_exposed_by_axes(const Plan& plan) {
   const auto& stages = plan.simulation.communication;
   const auto most = std::ranges::max_element(stages, {}, &Simulation::Communication::exposed);

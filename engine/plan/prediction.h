@@ -15,6 +15,8 @@ using PredictedRange = std::optional<std::pair<double, double>>;
 PredictedRange predicted_range(double predicted, double mean_error);
 PredictedRange seconds_range(const Plan& plan);  // of a step
 PredictedRange memory_range(const Plan& plan);   // bytes of the heaviest device
+// "no measurements of tpu_v5p as megatron runs it".
+std::string unverified_text(const std::string& machine, const std::string& stack);
 
 // exposed_by_axes() of the stage that waits longest.
 std::vector<ExposedAxes> most_exposed_by_axes(const Plan& plan);

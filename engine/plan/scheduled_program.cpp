@@ -93,7 +93,7 @@ ScheduledProgram schedule(Program& program, const ScheduleProblem& problem) {
   const auto fits = [&](int64_t bytes) {
     return bytes <= known || bytes <= blocking.arena_bytes() || (known > 0 && blocking.arena_bytes() > known);
   };
-  for (double lookahead : {2.0, 1.0, 0.5, 0.0}) {
+  for (double lookahead : {longest_lookahead, 1.0, 0.5, 0.0}) {
     std::vector<IssueOrder> orders =
         overlapped_orders(program, problem.graph, problem.seconds, problem.streams, lookahead);
     for (size_t t = 0; t < program.tasks.size(); ++t) program.tasks[t].order = std::move(orders[t]);

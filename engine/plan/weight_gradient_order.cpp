@@ -231,7 +231,6 @@ void list_in(const ListedOrders& orders, Program& program, InstructionTable<doub
 
 void list_weight_gradients(Program& program, const Graph& graph, InstructionTable<double>& seconds,
                            const Streams& streams) {
-  constexpr double lookahead = 2;
   BackwardOrders found(program, graph);
   for (int t = 0; t < static_cast<int>(program.tasks.size()); ++t) {
     Task& task = program.tasks[static_cast<size_t>(t)];
@@ -241,13 +240,13 @@ void list_weight_gradients(Program& program, const Graph& graph, InstructionTabl
     const std::vector<int> order = found.of(t, dependencies);
     if (order.empty()) continue;
     const std::vector<int> place = places_of(order);
-    const auto listed = overlapped_seconds(program, graph, t, took, dependencies, streams, lookahead);
+    const auto listed = overlapped_seconds(program, graph, t, took, dependencies, streams, longest_lookahead);
     reorder(task, took, order);
     for (Dependency& one : dependencies) {
       one.before = place[static_cast<size_t>(one.before)];
       one.behind = place[static_cast<size_t>(one.behind)];
     }
-    const auto moved = overlapped_seconds(program, graph, t, took, dependencies, streams, lookahead);
+    const auto moved = overlapped_seconds(program, graph, t, took, dependencies, streams, longest_lookahead);
     if (moved.sent + moved.done >= listed.sent + listed.done) reorder(task, took, place);
   }
 }

@@ -151,8 +151,8 @@ QVariant MachinesModel::data(const QModelIndex& index, int role) const {
             .arg(qt(share_text(plan->facts->evidence.time_error)))
             .arg(plan->facts->evidence.measurements);
       if (plan->facts && !is_verified(index.column()))
-        return tr("Unverified: no measurements of %1 as %2 runs it.")
-            .arg(names_[index.column()], qt(plan->facts->software));
+        return tr("Unverified: %1.")
+            .arg(qt(unverified_text(names_[index.column()].toStdString(), plan->facts->software)));
       if (row == exposed_row && !plan->exposed.empty()) return qt(to_string(plan->exposed));
       return data(index, Qt::DisplayRole);
     case Qt::ForegroundRole:

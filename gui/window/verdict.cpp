@@ -34,10 +34,7 @@ QString utilisation_text(const Plan& plan, const PlanIndex& index) {
                        .arg(qt(plan.stack.name))
                        .arg(100 * evidence.time_error, 0, 'f', 1)
                        .arg(evidence.measurements);
-  else
-    text +=
-        "\n" +
-        Verdict::tr("unverified: no measurements of %1 as %2 runs it").arg(qt(plan.machine.name), qt(plan.stack.name));
+  else text += "\n" + Verdict::tr("unverified: %1").arg(qt(unverified_text(plan.machine.name, plan.stack.name)));
   return text;
 }
 
