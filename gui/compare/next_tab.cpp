@@ -70,6 +70,7 @@ NextTab::NextTab(Workspace& workspace, QWidget* parent)
   table_->setSortingEnabled(true);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
   table_->setWordWrap(false);
+  table_->setTextElideMode(Qt::ElideMiddle);
   table_->setAlternatingRowColors(true);
   set_row_table(*table_, 24);
   set_key_help(table_, tr("What next"), {{tr("Enter"), tr("take the selected change")}});
@@ -115,18 +116,17 @@ void NextTab::forget() {
 void NextTab::show_outcome(Outcome outcome) {
   shown_ = std::move(outcome);
   model_->clear();
-  model_->setHorizontalHeaderLabels(
-      {tr("Change"), tr("Time a step"), tr("± time"), tr("Memory"), tr("± memory"), tr("State")});
+  model_->setHorizontalHeaderLabels({tr("Change"), tr("Time"), tr("±"), tr("Memory"), tr("±"), tr("State")});
+  model_->horizontalHeaderItem(time_change_column)->setToolTip(tr("How much longer a step takes than now."));
+  model_->horizontalHeaderItem(memory_change_column)
+      ->setToolTip(tr("How much more the heaviest device holds than now."));
   if (shown_.next) {
     for (const Notch& notch : shown_.next->notches) add_row(notch);
   }
   QHeaderView* header = table_->horizontalHeader();
   header->setStretchLastSection(false);
   header->setSectionResizeMode(setting_column, QHeaderView::Stretch);
-  const QFontMetrics metrics = table_->fontMetrics();
-  for (const Column column : {time_column, time_change_column, memory_column, memory_change_column})
-    header->resizeSection(column, metrics.horizontalAdvance(tr("Time a step")) + 24);
-  header->resizeSection(state_column, metrics.horizontalAdvance(tr("%1 too much").arg("00.0 GiB")) + 12);
+  for (int column = time_column; column <= state_column; ++column) table_->resizeColumnToContents(column);
   // Those that fit first, then the shortest step.
   sorted_->sort(-1);
   header->setSortIndicator(-1, Qt::AscendingOrder);
